@@ -133,4 +133,4 @@ class Asking:
             profile=profile,
             commit_mode=COMMIT_MODE_RESERVE,
         )
-        return [status == 0 for status in self.call(self.scheduling.Schedule, request).pod_statuses]
+        return [verdict == 0 for verdict in self.call(self.scheduling.Schedule, request).pod_verdicts]

@@ -17,7 +17,7 @@ from mooring.serving.commands import AdapterParser
 from mooring.v1.cluster_service_pb2 import ListPendingPodsRequest, PendingPod
 from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.scheduling_service_pb2 import PodTemplate
-from mooring.v1.simulation_service_pb2 import CapacityRequest
+from mooring.v1.simulation_service_pb2 import EstimateCapacityRequest
 from mooring_adapter.command import Adapter
 from mooring_adapter.mooring import Asking, Mooring
 from mooring_estimator.wire import estimator_service_pb2 as pb
@@ -65,11 +65,11 @@ class Estimator(EstimatorServicer):
         asking = self._mooring.asking(context)
         assumed = _assumed(request.assumed_workloads)
         if not assumed:
-            count = self._capacity(asking, CapacityRequest(shapes=[shape]))
+            count = self._capacity(asking, EstimateCapacityRequest(shapes=[shape]))
         else:
             with asking.session() as session:
                 self._assume(asking, session, assumed)
-                count = self._capacity(asking, CapacityRequest(session=session, shapes=[shape]))
+                count = self._capacity(asking, EstimateCapacityRequest(session=session, shapes=[shape]))
         return pb.MaxAvailableReplicasResponse(max_replicas=count)
 
     def MaxAvailableComponentSets(  # noqa: N802 - the name of the call
@@ -116,11 +116,11 @@ class Estimator(EstimatorServicer):
                 f"this is the estimator of {self._cluster!r}, and not of {cluster!r}; --cluster-name says so",
             )
 
-    def _capacity(self, asking: Asking, request: CapacityRequest) -> int:
+    def _capacity(self, asking: Asking, request: EstimateCapacityRequest) -> int:
         request.profile = self._profile
         # As with Karmada, which sends what is not there yet as assumed workloads.
         request.ignore_pending = True
-        return min(asking.call(asking.simulation.Capacity, request).shapes[0].count, MOST)
+        return min(asking.call(asking.simulation.EstimateCapacity, request).shapes[0].count, MOST)
 
     def _assume(self, asking: Asking, session: str, workloads: Sequence[PodSet]) -> None:
         """Give workloads their room. One that finds too little takes what comes first, as with Karmada."""

@@ -75,9 +75,9 @@ class Expander(ExpanderServicer):
             profile=self._profile,
             commit_mode=COMMIT_MODE_RESERVE,
         )
-        statuses = asking.call(asking.scheduling.Schedule, question).pod_statuses
+        verdicts = asking.call(asking.scheduling.Schedule, question).pod_verdicts
         asking.call(asking.simulation.RevertSession, RevertSessionRequest(session=session))
-        return sum(status == 0 for status in statuses)
+        return sum(verdict == 0 for verdict in verdicts)
 
     def _totals(
         self, asking: Asking, session: str, options: Sequence[pb.Option], templates: Sequence[bytes]

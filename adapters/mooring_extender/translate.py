@@ -25,7 +25,7 @@ from mooring.v1.scheduling_service_pb2 import (
     ScoreRequest,
     ScoreResponse,
 )
-from mooring.v1.statuses_pb2 import CODE_ERROR, CODE_UNSCHEDULABLE, NodeVerdicts, Status
+from mooring.v1.verdicts_pb2 import VERDICT_CODE_ERROR, VERDICT_CODE_UNSCHEDULABLE, NodeVerdicts, Verdict
 from mooring_extender import wire
 from mooring_extender.failures import CallError, misfit
 from mooring_extender.names import Names
@@ -66,10 +66,10 @@ def filtered(asked: Question, response: FilterResponse) -> Filtered:
         CallError: the answer does not fit the question, or the verdict on a node is an error.
     """
     names = asked.names
-    indices = _status_indices(response.verdicts, len(names.listed))
+    indices = _verdict_indices(response.verdicts, len(names.listed))
     if indices is None:
         return Filtered(_filter_result(asked, names, None, {}, {}), names)
-    reasons = [_reason(status) for status in response.verdicts.statuses]
+    reasons = [_reason(verdict) for verdict in response.verdicts.distinct]
     stays = indices == 0
     failed: dict[str, bytes] = {}
     unresolvable: dict[str, bytes] = {}
@@ -106,7 +106,7 @@ def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
         CallError: the answer does not fit the question, or a total is outside 0..100 times the weights.
     """
     names: Names | None = asked.names
-    indices = _status_indices(response.verdicts, len(asked.names.listed))
+    indices = _verdict_indices(response.verdicts, len(asked.names.listed))
     totals = _totals(response, len(asked.names.listed))
     if indices is not None:
         known = indices == 0
@@ -225,20 +225,20 @@ def _map(reasons: dict[str, bytes]) -> bytes:
     return b"{%s}" % b",".join([b'"%s":%s' % (name.encode(), reason) for name, reason in reasons.items()])
 
 
-def _status_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
-    """Return one status index per node, int64[M], 0 for a feasible one; None when every node is.
+def _verdict_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
+    """Return one verdict index per node, int64[M], 0 for a feasible one; None when every node is.
 
     Raises:
         CallError: it does not fit the question.
     """
-    if not verdicts.node_statuses:
+    if not verdicts.node_verdicts:
         return None
-    indices = np.array(verdicts.node_statuses, np.int64)
+    indices = np.array(verdicts.node_verdicts, np.int64)
     if len(indices) != count:
         raise misfit(f"{len(indices)} verdicts for {count} nodes")
     highest = int(indices.max())
-    if highest >= max(1, len(verdicts.statuses)):
-        raise misfit(f"verdict {highest}, but only {len(verdicts.statuses)} statuses")
+    if highest >= max(1, len(verdicts.distinct)):
+        raise misfit(f"verdict {highest}, but only {len(verdicts.distinct)} verdicts")
     return indices if highest else None
 
 
@@ -254,9 +254,9 @@ def _totals(response: FilterResponse | ScoreResponse, count: int) -> Int64s:
     return totals
 
 
-def _reason(status: Status) -> tuple[bool, bytes]:
-    """Return whether preemption may help a node with this status, and the text that goes with it, as JSON."""
-    reason = ", ".join(status.reasons) or f"rejected by plugin {status.plugin}, which gave no reason"
-    if status.code == CODE_ERROR:
-        raise CallError(grpc.StatusCode.INTERNAL, f"plugin {status.plugin}: {reason}")
-    return status.code == CODE_UNSCHEDULABLE, msgspec.json.encode(reason)
+def _reason(verdict: Verdict) -> tuple[bool, bytes]:
+    """Return whether preemption may help a node with this verdict, and its text as JSON."""
+    reason = ", ".join(verdict.reasons) or f"rejected by plugin {verdict.plugin}, which gave no reason"
+    if verdict.code == VERDICT_CODE_ERROR:
+        raise CallError(grpc.StatusCode.INTERNAL, f"plugin {verdict.plugin}: {reason}")
+    return verdict.code == VERDICT_CODE_UNSCHEDULABLE, msgspec.json.encode(reason)

@@ -15,7 +15,7 @@ from mooring.testing.builders import make_node, make_pod, to_json
 from mooring.v1.cluster_service_pb2 import PushEvent, PushObjectsRequest, SnapshotBegin, SnapshotEnd
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_BIND, COMMIT_MODE_DRY_RUN, COMMIT_MODE_RESERVE
-from mooring.v1.statuses_pb2 import CODE_SUCCESS, CODE_UNSCHEDULABLE
+from mooring.v1.verdicts_pb2 import VERDICT_CODE_SUCCESS, VERDICT_CODE_UNSCHEDULABLE
 from tests.service.backends import World, listening, world
 from tests.service.harness import LONG
 
@@ -47,8 +47,8 @@ def test_a_batch_of_one_template(w: World) -> None:
         assert (client.nodes.epoch, len(client.nodes)) == (w.state.snapshot.nodes.epoch, 3)
     assert [p.uid for p in placed] == [f"uid-{number}" for number in range(7)]
     assert sorted(p.node for p in placed) == ["", "a", "a", "b", "b", "c", "c"]
-    assert [p.status.code for p in placed] == [CODE_SUCCESS] * 6 + [CODE_UNSCHEDULABLE]
-    assert "Insufficient cpu" in placed[-1].status.message
+    assert [p.verdict.code for p in placed] == [VERDICT_CODE_SUCCESS] * 6 + [VERDICT_CODE_UNSCHEDULABLE]
+    assert "Insufficient cpu" in placed[-1].verdict.message
     assert len(w.state.snapshot.pods) == 0
 
 
@@ -64,7 +64,7 @@ def test_commits_are_answered_by_name(w: World, mode: Any) -> None:
     with client_of(w) as client:
         placed = client.schedule([some(HALF, 3, named=True)], commit_mode=mode)
         assert client.nodes.epoch is None
-    assert {p.status.code for p in placed} == {CODE_SUCCESS}
+    assert {p.verdict.code for p in placed} == {VERDICT_CODE_SUCCESS}
     records = w.state.snapshot.pods.records.values()
     assert {r.pod.metadata.name: r.pod.spec.node_name for r in records} == {
         f"pod-{number}": placement.node for number, placement in enumerate(placed)

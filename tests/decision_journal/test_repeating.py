@@ -100,8 +100,8 @@ def test_a_pod_of_a_group_is_explained_beside_those_before_it() -> None:
     assert [len(answer.explanation.scored_positions) for answer in answers] == [3, 2, 0]
     last = answers[-1].explanation
     assert last.nodes.names.names[last.selected_position] == answers[-1].decision.node
-    full = last.verdicts.node_statuses
-    assert len([code for code in full if last.verdicts.statuses[code].reasons]) == 2
+    full = last.verdicts.node_verdicts
+    assert len([code for code in full if last.verdicts.distinct[code].reasons]) == 2
 
 
 def test_a_pod_whose_group_was_given_up_before_its_turn_says_so() -> None:
@@ -114,4 +114,4 @@ def test_a_pod_whose_group_was_given_up_before_its_turn_says_so() -> None:
         answer = stubs.decisions.ExplainAt(pb.ExplainAtRequest(seq=1))
     assert answer.agrees
     assert not answer.explanation.nodes.names.names
-    assert answer.explanation.status.message == answer.decision.status.message != ""
+    assert answer.explanation.verdict.message == answer.decision.verdict.message != ""

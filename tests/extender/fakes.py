@@ -21,11 +21,11 @@ from mooring.v1 import cluster_service_pb2 as cluster
 from mooring.v1 import plugin_service_pb2 as plugins
 from mooring.v1 import scheduling_service_pb2 as scheduling
 from mooring.v1.nodes_pb2 import NodeSelection
-from mooring.v1.statuses_pb2 import (
-    CODE_SUCCESS,
-    CODE_UNSCHEDULABLE,
-    CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
-    Status,
+from mooring.v1.verdicts_pb2 import (
+    VERDICT_CODE_SUCCESS,
+    VERDICT_CODE_UNSCHEDULABLE,
+    VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+    Verdict,
 )
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
@@ -34,9 +34,11 @@ from tests.certificates import Authority
 CAPTURED = Path(__file__).parents[1] / "testdata" / "extender" / "captured"
 
 STATUSES = (
-    Status(code=CODE_SUCCESS),
-    Status(code=CODE_UNSCHEDULABLE, plugin="Slots", reasons=["node(s) had no free slot", "too small"]),
-    Status(code=CODE_UNSCHEDULABLE_AND_UNRESOLVABLE, reasons=["node(s) not known to mooring"]),
+    Verdict(code=VERDICT_CODE_SUCCESS),
+    Verdict(
+        code=VERDICT_CODE_UNSCHEDULABLE, plugin="Slots", reasons=["node(s) had no free slot", "too small"]
+    ),
+    Verdict(code=VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE, reasons=["node(s) not known to mooring"]),
 )
 FAILED = "node(s) had no free slot, too small"
 UNRESOLVABLE = "node(s) not known to mooring"
@@ -61,9 +63,9 @@ class Rules:
     def filter(self, request: scheduling.FilterRequest) -> scheduling.FilterResponse:
         self.requests.append(request)
         response = scheduling.FilterResponse()
-        response.verdicts.statuses.extend(STATUSES)
+        response.verdicts.distinct.extend(STATUSES)
         names = names_in(request.nodes)
-        response.verdicts.node_statuses.extend(map(self.verdict, names))
+        response.verdicts.node_verdicts.extend(map(self.verdict, names))
         if request.include_totals:
             response.totals.extend(self.total(name) for name in names if not self.verdict(name))
             response.weight_sum = self.weight_sum
@@ -73,8 +75,8 @@ class Rules:
         self.requests.append(request)
         names = names_in(request.nodes)
         response = scheduling.ScoreResponse(weight_sum=self.weight_sum, totals=map(self.total, names))
-        response.verdicts.statuses.extend(STATUSES)
-        response.verdicts.node_statuses.extend(self.verdict(name) for name in names)
+        response.verdicts.distinct.extend(STATUSES)
+        response.verdicts.node_verdicts.extend(self.verdict(name) for name in names)
         return response
 
     def bind(self, request: scheduling.BindRequest) -> scheduling.BindResponse:

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1.statuses_pb2 import CODE_ERROR, CODE_PENDING, CODE_UNSCHEDULABLE, NodeVerdicts, Status
+from mooring.v1.verdicts_pb2 import (
+    VERDICT_CODE_ERROR,
+    VERDICT_CODE_PENDING,
+    VERDICT_CODE_UNSCHEDULABLE,
+    NodeVerdicts,
+    Verdict,
+)
 from mooring_extender import translate
 from mooring_extender.failures import CallError
 from mooring_extender.questions import Questions
@@ -121,8 +127,8 @@ def test_odd_names_are_spelt_as_they_came(name: str, spelt: str) -> None:
         assert spelt in ask(FakeClient(), f"/{verb}", asked).body.decode()
 
 
-def verdicts(statuses: list[Status], indices: list[int]) -> NodeVerdicts:
-    return NodeVerdicts(statuses=statuses, node_statuses=indices)
+def verdicts(statuses: list[Verdict], indices: list[int]) -> NodeVerdicts:
+    return NodeVerdicts(distinct=statuses, node_verdicts=indices)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +136,11 @@ def verdicts(statuses: list[Status], indices: list[int]) -> NodeVerdicts:
     [
         pytest.param(verdicts(list(STATUSES), [0]), "1 verdicts for 3 nodes", id="too-few"),
         pytest.param(verdicts(list(STATUSES), [0] * 4), "4 verdicts for 3 nodes", id="too-many"),
-        pytest.param(verdicts(list(STATUSES), [0, 3, 0]), "only 3 statuses", id="unknown-status"),
+        pytest.param(verdicts(list(STATUSES), [0, 3, 0]), "only 3 verdicts", id="unknown-verdict"),
         pytest.param(
-            verdicts([STATUSES[0], Status(code=CODE_ERROR, plugin="P", reasons=["boom"])], [0, 1, 0]),
+            verdicts(
+                [STATUSES[0], Verdict(code=VERDICT_CODE_ERROR, plugin="P", reasons=["boom"])], [0, 1, 0]
+            ),
             "plugin P: boom",
             id="error-on-a-node",
         ),
@@ -170,8 +178,8 @@ def test_other_codes_are_unresolvable_and_a_missing_reason_is_replaced() -> None
     asked = Questions().read(question())
     statuses = [
         STATUSES[0],
-        Status(code=CODE_PENDING, plugin="Gate"),
-        Status(code=CODE_UNSCHEDULABLE, plugin="Q"),
+        Verdict(code=VERDICT_CODE_PENDING, plugin="Gate"),
+        Verdict(code=VERDICT_CODE_UNSCHEDULABLE, plugin="Q"),
     ]
     response = scheduling.FilterResponse(verdicts=verdicts(statuses, [1, 2, 0]))
     answer = json.loads(translate.filtered(asked, response).body)

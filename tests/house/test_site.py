@@ -13,7 +13,7 @@ from mooring.v1 import (
     objects_pb2,
     plugin_service_pb2,
     scheduling_service_pb2,
-    statuses_pb2,
+    verdicts_pb2,
 )
 from tools.docs import contract, links, pages, search
 
@@ -26,7 +26,7 @@ CONTRACT: list[FileDescriptor] = [
         objects_pb2,
         plugin_service_pb2,
         scheduling_service_pb2,
-        statuses_pb2,
+        verdicts_pb2,
     )
 ]
 

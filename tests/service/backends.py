@@ -343,14 +343,14 @@ def named(name: str, uid: str = "", namespace: str = "default") -> PodSource:
 
 def codes(verdicts: Any, count: int) -> list[str]:
     """The short name of the code of each node."""
-    numbers = list(verdicts.node_statuses) or [0] * count
-    return [statuses_code(verdicts.statuses[number]) for number in numbers]
+    numbers = list(verdicts.node_verdicts) or [0] * count
+    return [statuses_code(verdicts.distinct[number]) for number in numbers]
 
 
 def statuses_code(status: Any) -> str:
-    from mooring.v1 import statuses_pb2
+    from mooring.v1 import verdicts_pb2
 
-    return statuses_pb2.Code.Name(status.code).removeprefix("CODE_")
+    return verdicts_pb2.VerdictCode.Name(status.code).removeprefix("VERDICT_CODE_")
 
 
 def scores_of(plugin: Any) -> tuple[str, list[int], list[int], list[int]]:

@@ -169,7 +169,7 @@ def test_a_plugin_that_misbehaves_is_named_and_changes_nothing(
         assert (failure.code, failure.info.reason) == (grpc.StatusCode.INTERNAL, "PLUGIN_FAILED")
         assert failure.info.metadata["plugin"] == "Bad"
         assert failure.info.metadata["extension_point"] == point
-    status = bound.statuses[bound.pod_statuses[0]]
+    status = bound.verdicts[bound.pod_verdicts[0]]
     assert (status.plugin, list(status.reasons)) == ("Bad", ["PLUGIN_FAILED"])
     assert good.feasible_count == 2
 

@@ -74,7 +74,7 @@ def test_each_way_to_decide_is_noted() -> None:
     assert [each.seq for each in found] == list(range(1, 8))
     assert all(found[at].node for at in (0, 1))
     big = found[2]
-    assert big.status.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert big.verdict.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
     assert list(big.rejecting_plugins) == ["NodeResourcesFit"]
     assert (big.dominant.plugin, big.dominant.reason, big.dominant.node_count) == (
         "NodeResourcesFit",
@@ -148,7 +148,7 @@ def test_two_decisions_are_compared_node_by_node() -> None:
     assert (scores.node_count, len(scores.nodes)) == (2, 1)
     assert scores.nodes[0].node in (scores.first.node, scores.second.node)
     assert {each.plugin for each in scores.nodes[0].scores} >= {"NodeResourcesFit"}
-    assert all(list(node.second_status.reasons) == ["Insufficient cpu"] for node in verdicts.nodes)
+    assert all(list(node.second_verdict.reasons) == ["Insufficient cpu"] for node in verdicts.nodes)
     assert not verdicts.nodes[0].HasField("second_total")
 
 

@@ -39,7 +39,7 @@ def test_all_of_a_decision(way: Callable[..., Any]) -> None:
     assert answer.selected_position in (0, 3)
     assert (answer.evaluated_count, answer.feasible_count, answer.weight_sum, answer.seed) == (3, 2, 1, 3)
     assert answer.pod.name == "pod"
-    assert answer.status.code == 1
+    assert answer.verdict.code == 1
     assert not answer.HasField("rejections")
 
 
@@ -47,7 +47,7 @@ def test_every_rejection_if_asked_for() -> None:
     request = pb.ExplainRequest(pod=sent(make_pod()), nodes=names("x", "b", "a", "c"), all_rejections=True)
     with world(*NODES, plugins=[NO_B, NOT_AB]) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Explain(request)
-    said = [answer.verdicts.statuses[number] for number in answer.rejections.statuses]
+    said = [answer.verdicts.distinct[number] for number in answer.rejections.verdicts]
     assert list(answer.rejections.node_positions) == [1, 1, 2]
     assert [(status.plugin, list(status.reasons)) for status in said] == [
         ("NoB", ["not b"]),
@@ -71,7 +71,7 @@ def test_no_rejection_is_an_empty_list_if_asked_for() -> None:
             pb.ExplainRequest(pod=sent(make_pod()), nodes=names("a"), all_rejections=True)
         )
     assert answer.HasField("rejections")
-    assert not answer.rejections.statuses
+    assert not answer.rejections.verdicts
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_gated_pod_has_no_node_and_is_told_which_it_would_get() -> None:
     gated = make_pod(spec={"schedulingGates": [{"name": "quota"}]})
     with world(*NODES) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(gated)))
-    assert answer.status.plugin == "SchedulingGates"
+    assert answer.verdict.plugin == "SchedulingGates"
     assert answer.HasField("nodes")
     assert not answer.HasField("selected_position")
     assert list(answer.nodes.names.names) == ["a", "b", "c"]

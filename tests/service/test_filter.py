@@ -86,10 +86,10 @@ def test_every_way_to_choose_nodes(
     with world(*NODES, plugins=[NO_B]) as w, way(w.backend) as stubs:
         answer = stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), nodes=selection))
     assert codes(answer.verdicts, len(expected)) == expected
-    assert len(answer.verdicts.node_statuses) in (0, len(expected))
+    assert len(answer.verdicts.node_verdicts) in (0, len(expected))
     assert answer.feasible_count == expected.count("SUCCESS")
-    assert answer.verdicts.statuses[0].code == 1
-    assert (answer.status.code == 1) == ("SUCCESS" in expected)
+    assert answer.verdicts.distinct[0].code == 1
+    assert (answer.verdict.code == 1) == ("SUCCESS" in expected)
     assert answer.provenance.node_epoch == EPOCH
     assert answer.provenance.profile == "default-scheduler"
 
@@ -273,15 +273,15 @@ def test_a_hundred_thousand_names(way: Callable[..., Any]) -> None:
         ]
     assert answers[0] == answers[1]
     assert answers[0].feasible_count == 1
-    assert len(answers[0].verdicts.node_statuses) == 100_000
-    assert answers[0].verdicts.node_statuses[-1] == 0
+    assert len(answers[0].verdicts.node_verdicts) == 100_000
+    assert answers[0].verdicts.node_verdicts[-1] == 0
 
 
 def test_what_is_rejected_says_why_in_one_sentence() -> None:
     with world(*NODES, plugins=[NO_B]) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), nodes=names("b")))
-    assert answer.status.message == "0/1 nodes are available: 1 b is full."
-    rejection = answer.verdicts.statuses[answer.verdicts.node_statuses[0]]
+    assert answer.verdict.message == "0/1 nodes are available: 1 b is full."
+    rejection = answer.verdicts.distinct[answer.verdicts.node_verdicts[0]]
     assert (rejection.plugin, list(rejection.reasons)) == ("NoB", ["b is full"])
 
 

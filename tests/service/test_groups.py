@@ -60,7 +60,7 @@ def test_a_dry_run_says_everything_and_changes_nothing(way: Callable[..., Any]) 
     ):
         (answer,) = stubs.scheduling.ScheduleGroups(ask()).groups
         assert placed(w.state) == {}
-    assert statuses_code(answer.status) == "SUCCESS"
+    assert statuses_code(answer.verdict) == "SUCCESS"
     assert [(one.name, one.node_count, len(one.pods)) for one in answer.placements] == [
         ("a", 1, 3),
         ("b", 2, 3),
@@ -79,13 +79,15 @@ COUNTS = ("2 scheduled, 0 remaining", "0 scheduled, 2 remaining")
 
 def test_a_group_that_fits_nowhere_says_why_for_each_placement_and_pod() -> None:
     answer = schedule(group(3, "zone"), *MEMBERS, node("a1", 2, "a"), node("b1", 0, "b"))
-    assert statuses_code(answer.status) == "UNSCHEDULABLE"
-    assert "0/2 placements are available" in answer.status.message
+    assert statuses_code(answer.verdict) == "UNSCHEDULABLE"
+    assert "0/2 placements are available" in answer.verdict.message
     assert not answer.HasField("placement")
     said = [f"minCount (3) cannot be satisfied: {count}" for count in COUNTS]
-    assert [one.status.message for one in answer.placements] == said
+    assert [one.verdict.message for one in answer.placements] == said
     assert (
-        answer.placements[1].pods[0].status.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+        answer.placements[1]
+        .pods[0]
+        .verdict.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
     )
     assert [one.node for one in answer.pods] == ["", "", ""]
 
@@ -101,8 +103,8 @@ def test_groups_of_one_call_see_each_other() -> None:
         direct(w.backend) as stubs,
     ):
         first, late = stubs.scheduling.ScheduleGroups(request).groups
-    assert statuses_code(first.status) == "SUCCESS"
-    assert statuses_code(late.status) == "UNSCHEDULABLE"
+    assert statuses_code(first.verdict) == "SUCCESS"
+    assert statuses_code(late.verdict) == "UNSCHEDULABLE"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_a_group_that_fits_is_committed_as_a_whole(
         assert sorted(placed(w.state).values()) == found
         again = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups[0]
     assert {one.bind_outcome for one in answer.pods} == {outcome}
-    assert (statuses_code(again.status), len(again.pods)) == ("SUCCESS", 0)
+    assert (statuses_code(again.verdict), len(again.pods)) == ("SUCCESS", 0)
 
 
 def keeping(refuses: str) -> Kind:
@@ -163,8 +165,8 @@ def test_if_one_pod_cannot_be_kept_none_is() -> None:
         (answer,) = stubs.scheduling.ScheduleGroups(ask(mode=BIND)).groups
         assert placed(w.state) == {}
         assert not len(w.backend.committer.reservations)
-    assert answer.status.message == "pod group is unschedulable, pod default/m1: taken"
-    assert [one.status.message for one in answer.pods][1] == "taken"
+    assert answer.verdict.message == "pod group is unschedulable, pod default/m1: taken"
+    assert [one.verdict.message for one in answer.pods][1] == "taken"
     assert [one.node for one in answer.pods] == ["", "", ""]
 
 
@@ -200,9 +202,9 @@ def test_a_pod_that_goes_in_the_middle_of_a_commit(
         assert binder.bound == bound
         assert sorted(placed(w.state)) == bound
         assert not len(w.backend.committer.reservations)
-    assert (statuses_code(answer.status) == "SUCCESS") is succeeds
+    assert (statuses_code(answer.verdict) == "SUCCESS") is succeeds
     if not succeeds:
-        assert f"pod default/{gone}: " in answer.status.message
+        assert f"pod default/{gone}: " in answer.verdict.message
 
 
 def test_pods_that_leave_or_are_gated_are_not_tried() -> None:
@@ -210,12 +212,12 @@ def test_pods_that_leave_or_are_gated_are_not_tried() -> None:
     leaves = member("leaves", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
     answer = schedule(group(1), MEMBERS[0], gated, leaves, *ROOM)
     assert [one.pod.name for one in answer.pods] == ["m0", "gated"]
-    assert "waiting for scheduling gates" in answer.pods[1].status.message
+    assert "waiting for scheduling gates" in answer.pods[1].verdict.message
 
 
 def test_pods_that_are_sent_count_although_nobody_knows_them() -> None:
     answer = schedule(group(2), *ROOM, request=ask(*map(sent, MEMBERS[:2])))
-    assert statuses_code(answer.status) == "SUCCESS"
+    assert statuses_code(answer.verdict) == "SUCCESS"
     assert [one.pod.name for one in answer.pods] == ["m0", "m1"]
 
 
@@ -295,5 +297,5 @@ def test_what_is_decided_for_each_pod_of_a_group_is_remembered(
         (each.pod.name, each.node) for each in answer.pods
     ]
     assert {each.result for each in noted} == results
-    assert all(bool(each.status.message) == (results == {2}) for each in noted)
+    assert all(bool(each.verdict.message) == (results == {2}) for each in noted)
     assert all(one.agrees for one in again)

@@ -71,7 +71,7 @@ def test_candidates_and_the_best_of_them(way: Callable[..., Any]) -> None:
         assert w.state.version == version == answer.provenance.state_version
     assert told(answer) == {"a": (["a2", "a1"], 0), "b": (["b1"], 0)}
     assert answer.node == "a"
-    assert (answer.status.code, answer.provenance.profile) == (1, "default-scheduler")
+    assert (answer.verdict.code, answer.provenance.profile) == (1, "default-scheduler")
     victim = answer.candidates[0].victims[0].reference
     assert (victim.namespace, victim.name) == ("default", "a2")
 
@@ -101,7 +101,7 @@ def test_none_says_why(pod: Pod, nodes: list[str], text: str) -> None:
     with world(*NODES, *PODS, document=MAKES_ROOM) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Preempt(pb.PreemptRequest(pod=sent(pod), nodes=selection))
     assert (told(answer), answer.node) == ({}, "")
-    assert (answer.status.plugin, answer.status.message) == ("DefaultPreemption", f"preemption: {text}")
+    assert (answer.verdict.plugin, answer.verdict.message) == ("DefaultPreemption", f"preemption: {text}")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodSource
-from mooring.v1.statuses_pb2 import PluginScores
+from mooring.v1.verdicts_pb2 import PluginScores
 from tests.cluster.messages import message_of
 from tests.examples import examples
 from tests.service.backends import Stubs, as_json, configuration, direct, profile, sent, world
@@ -85,9 +85,9 @@ def composed(stubs: Stubs, pod: PodSource) -> tuple[list[str], dict[str, int], l
     ask = stubs.scheduling
     filtered = ask.Filter(pb.FilterRequest(pod=pod))
     listed = list(filtered.nodes.names.names)
-    numbers = list(filtered.verdicts.node_statuses) or [0] * len(listed)
+    numbers = list(filtered.verdicts.node_verdicts) or [0] * len(listed)
     feasible = [name for name, number in zip(listed, numbers, strict=True) if not number]
-    said = [str(filtered.verdicts.statuses[number]) for number in numbers]
+    said = [str(filtered.verdicts.distinct[number]) for number in numbers]
     scored = ask.Score(pb.ScoreRequest(pod=pod, nodes=by_name(*feasible)))
     normalized = ask.NormalizeScore(
         pb.NormalizeScoreRequest(
@@ -114,8 +114,8 @@ def test_calls_one_by_one_give_what_schedule_gives(
             pb.ScheduleRequest(templates=[pb.PodTemplate(pod=sent(pod))], seed=seed, include_ties=True)
         )
         explained = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(pod), seed=seed, always_score=True))
-    numbers = list(explained.verdicts.node_statuses) or [0] * len(listed)
-    assert [str(explained.verdicts.statuses[number]) for number in numbers] == said
+    numbers = list(explained.verdicts.node_verdicts) or [0] * len(listed)
+    assert [str(explained.verdicts.distinct[number]) for number in numbers] == said
     positions = {name: at for at, name in enumerate(explained.nodes.names.names)}
     assert dict(zip(explained.scored_positions, explained.totals, strict=True)) == {
         positions[name]: total for name, total in totals.items()

@@ -54,13 +54,13 @@ def test_a_reserved_place_is_nobody_elses_until_it_is_released(way: Callable[...
     with world(NODES[0], *pods) as w, way(w.backend) as stubs:
         value = w.backend.metrics.registry.get_sample_value
         for _ in range(2):
-            assert statuses_code(stubs.scheduling.Reserve(reserve(named("p"))).status) == "SUCCESS"
-        full = stubs.scheduling.Reserve(reserve(named("q"))).status
+            assert statuses_code(stubs.scheduling.Reserve(reserve(named("p"))).verdict) == "SUCCESS"
+        full = stubs.scheduling.Reserve(reserve(named("q"))).verdict
         assert (statuses_code(full), list(full.reasons)) == ("UNSCHEDULABLE", ["Insufficient cpu"])
         assert value("mooring_reservations", {"stage": "reserved"}) == 1
         assert stubs.scheduling.Unreserve(unreserve("p")).released
         assert not stubs.scheduling.Unreserve(unreserve("p")).released
-        assert statuses_code(stubs.scheduling.Reserve(reserve(named("q"))).status) == "SUCCESS"
+        assert statuses_code(stubs.scheduling.Reserve(reserve(named("q"))).verdict) == "SUCCESS"
 
 
 TO_THE_END = ["reserve", "permit", "pre_bind", "post_bind"]
@@ -133,10 +133,10 @@ def test_a_reserve_plugin_that_says_no_leaves_nothing_reserved() -> None:
             """Nothing was kept."""
 
     with world(*NODES, make_pod("p"), plugins=[Stubborn]) as w, direct(w.backend) as stubs:
-        status = stubs.scheduling.Reserve(reserve(named("p"))).status
+        status = stubs.scheduling.Reserve(reserve(named("p"))).verdict
         assert (status.plugin, list(status.reasons)) == ("Stubborn", ["out of addresses"])
         assert len(w.backend.committer.reservations) == 0
-        assert statuses_code(stubs.scheduling.Reserve(reserve(named("p"), "b")).status) == "SUCCESS"
+        assert statuses_code(stubs.scheduling.Reserve(reserve(named("p"), "b")).verdict) == "SUCCESS"
 
 
 PODS = (
@@ -180,7 +180,7 @@ def test_what_can_not_be_reserved_says_why(
 
 def test_who_names_a_profile_may_place_the_pod_of_another_scheduler() -> None:
     with world(*NODES, *PODS) as w, direct(w.backend) as stubs:
-        status = stubs.scheduling.Reserve(reserve(named("foreign"), profile="default-scheduler")).status
+        status = stubs.scheduling.Reserve(reserve(named("foreign"), profile="default-scheduler")).verdict
         bind = pb.BindRequest(pod=reference("foreign"), node="a")
         foreign = rejected(lambda: stubs.scheduling.Bind(bind))
         bind.profile = "default-scheduler"
@@ -221,7 +221,7 @@ def test_who_reserved_a_place_is_read_from_the_certificate(tmp_path: Path) -> No
         as_client(address, authority, authority.issue("other")) as other,
     ):
         owns, tries = SchedulingServiceStub(owner), SchedulingServiceStub(other)
-        assert statuses_code(owns.Reserve(reserve(sent(make_pod("p"))), timeout=LONG).status) == "SUCCESS"
+        assert statuses_code(owns.Reserve(reserve(sent(make_pod("p"))), timeout=LONG).verdict) == "SUCCESS"
         failure = rejected(lambda: tries.Unreserve(unreserve("p"), timeout=LONG))
         assert failure.code is grpc.StatusCode.PERMISSION_DENIED
         assert "was reserved by another client" in failure.text

@@ -54,7 +54,7 @@ def chosen(answer: pb.ScheduleResponse) -> list[str]:
 
 
 def verdicts(answer: pb.ScheduleResponse) -> list[str]:
-    return [statuses_code(answer.statuses[number]) for number in answer.pod_statuses]
+    return [statuses_code(answer.verdicts[number]) for number in answer.pod_verdicts]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -70,8 +70,8 @@ def test_each_pod_sees_the_earlier_ones_in_a_dry_run_too(way: Callable[..., Any]
     assert list(answer.evaluated_counts) == [2, 2, 2]
     assert list(answer.feasible_counts) == [2, 1, 0]
     assert (answer.totals[0] > 0, answer.totals[1], answer.totals[2]) == (True, 0, 0)
-    assert answer.statuses[0].code == 1
-    assert answer.statuses[answer.pod_statuses[2]].message == (
+    assert answer.verdicts[0].code == 1
+    assert answer.verdicts[answer.pod_verdicts[2]].message == (
         "0/2 nodes are available: 2 Insufficient cpu. "
         "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
     )
@@ -317,5 +317,5 @@ def test_nothing_in_nothing_out() -> None:
     with world(*NODES) as w, direct(w.backend) as stubs:
         empty = stubs.scheduling.Schedule(batch(HALF, pods=pb.PodColumns()))
         nowhere = stubs.scheduling.Schedule(batch(HALF, nodes=names("x")))
-    assert (list(empty.pod_statuses), chosen(empty)) == ([], [])
+    assert (list(empty.pod_verdicts), chosen(empty)) == ([], [])
     assert verdicts(nowhere) == ["UNSCHEDULABLE_AND_UNRESOLVABLE"]

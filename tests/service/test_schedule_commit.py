@@ -52,7 +52,7 @@ def test_a_repeat_never_moves_a_pod_that_has_a_node() -> None:
     assert chosen(first) == ["a", "a"]
     assert chosen(second) == ["", ""]
     assert verdicts(second) == ["ERROR", "ERROR"]
-    assert [list(status.reasons) for status in second.statuses[1:]] == [["POD_BOUND_ELSEWHERE"]]
+    assert [list(status.reasons) for status in second.verdicts[1:]] == [["POD_BOUND_ELSEWHERE"]]
     assert list(second.bind_outcomes) == [pb.BIND_OUTCOME_UNSPECIFIED] * 2
 
 
@@ -76,7 +76,7 @@ def test_a_pod_that_cannot_be_bound_does_not_stop_the_others(pod: PodSource, rea
     with world(*NODES, *known, plugins=[PREFER_A]) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Schedule(batch(HALF, pod, FULL, commit_mode=BIND))
     assert verdicts(answer)[0::2] == ["SUCCESS", "SUCCESS"]
-    rejection = answer.statuses[answer.pod_statuses[1]]
+    rejection = answer.verdicts[answer.pod_verdicts[1]]
     assert (statuses_code(rejection), list(rejection.reasons)) == ("ERROR", [reason])
     assert rejection.message
 
@@ -112,7 +112,7 @@ def test_out_of_time_after_a_commit_the_rest_had_no_turn(way: Callable[..., Any]
                 answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND))
             placed = [record.pod.metadata.uid for record in w.state.snapshot.pods.records.values()]
             event.set()
-            assert stubs.scheduling.Schedule(batch(HALF)).pod_statuses == [0]
+            assert stubs.scheduling.Schedule(batch(HALF)).pod_verdicts == [0]
     assert verdicts(answer) == ["SUCCESS", "PENDING", "PENDING"]
     assert placed == ["p0"]
     assert len(chosen(answer)) == len(answer.totals) == len(answer.bind_outcomes) == 3

@@ -9,7 +9,7 @@ import pytest
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.statuses_pb2 import PluginScores
+from mooring.v1.verdicts_pb2 import PluginScores
 from tests.service.backends import (
     WAYS,
     codes,
@@ -84,8 +84,8 @@ def test_nodes_are_taken_as_feasible() -> None:
     huge = make_pod(requests={"cpu": "400"})
     with world(*NODES) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Score(pb.ScoreRequest(pod=sent(huge), include_totals=True))
-    assert not answer.verdicts.node_statuses
-    assert len(answer.verdicts.statuses) == 1
+    assert not answer.verdicts.node_verdicts
+    assert len(answer.verdicts.distinct) == 1
     assert len(answer.totals) == 3
 
 

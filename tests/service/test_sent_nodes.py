@@ -49,9 +49,9 @@ def answers(stubs: Any, selection: nodes_pb.NodeSelection) -> tuple[Any, ...]:
     scored = stubs.scheduling.Score(
         pb.ScoreRequest(pod=ASKING, nodes=selection, include_totals=True, omit_plugins=True)
     )
-    statuses = filtered.verdicts.statuses
-    verdicts = [str(statuses[number]) for number in filtered.verdicts.node_statuses]
-    return filtered.status, filtered.feasible_count, verdicts, list(scored.totals)
+    statuses = filtered.verdicts.distinct
+    verdicts = [str(statuses[number]) for number in filtered.verdicts.node_verdicts]
+    return filtered.verdict, filtered.feasible_count, verdicts, list(scored.totals)
 
 
 @examples(25)

@@ -217,7 +217,7 @@ def test_there_are_so_many_and_no_more(quota: Quota, open_: Callable[[Client], o
 
 def test_a_question_about_the_live_state_takes_no_session() -> None:
     with client(*ROOM, quota=Quota(sessions=1)) as (session, w):
-        answer = session.simulation.Removal(pb.RemovalRequest(nodes=["a"]))
+        answer = session.simulation.PlanRemoval(pb.PlanRemovalRequest(nodes=["a"]))
         assert [node.node for node in answer.nodes] == ["a"]
         assert len(w.backend.sessions) == 1
 
@@ -237,8 +237,10 @@ def test_what_a_session_decides_by_is_read_in_a_slot(monkeypatch: pytest.MonkeyP
 
 def test_capacity_says_how_many_more_there_is_room_for_and_what_ends_it() -> None:
     with client(*ROOM, make_pod("running", requests={"cpu": "500m"}, node="a")) as (session, w):
-        request = pb.CapacityRequest(shapes=[sent(pod("p", "500m")), sent(pod("q", "5"))], include_nodes=True)
-        answer = session.simulation.Capacity(request)
+        request = pb.EstimateCapacityRequest(
+            shapes=[sent(pod("p", "500m")), sent(pod("q", "5"))], include_nodes=True
+        )
+        answer = session.simulation.EstimateCapacity(request)
         small, large = answer.shapes
         assert small.count == 5
         assert {node.node: node.count for node in small.nodes} == {"a": 1, "b": 4}
@@ -249,8 +251,8 @@ def test_capacity_says_how_many_more_there_is_room_for_and_what_ends_it() -> Non
 
 def test_capacity_ends_at_the_limit() -> None:
     with client(*ROOM) as (session, _):
-        (shape,) = session.simulation.Capacity(
-            pb.CapacityRequest(shapes=[sent(pod("p", "100m"))], limit=7)
+        (shape,) = session.simulation.EstimateCapacity(
+            pb.EstimateCapacityRequest(shapes=[sent(pod("p", "100m"))], limit=7)
         ).shapes
         assert (shape.count, shape.limited, statuses_code(shape.end)) == (7, True, "SUCCESS")
 
@@ -290,9 +292,9 @@ BUDGET = {
 )
 def test_a_node_can_go_if_its_pods_find_others(running: Any, removable: bool, reason: str) -> None:
     with client(*ROOM, pod("p", running.pop("cpu", "500m"), node="b", **running)) as (session, w):
-        (answer,) = session.simulation.Removal(pb.RemovalRequest(nodes=["b"])).nodes
+        (answer,) = session.simulation.PlanRemoval(pb.PlanRemovalRequest(nodes=["b"])).nodes
         assert answer.removable is removable
-        message = answer.landings[-1].status.message if answer.landings else ""
+        message = answer.landings[-1].verdict.message if answer.landings else ""
         assert reason in message
         assert len(w.state.snapshot.nodes) == 2
 
@@ -303,11 +305,11 @@ def test_budgets_are_used_up_node_by_node_and_by_all_together() -> None:
     with client(*nodes, *pods) as (session, _):
         session.put(BUDGET)
         ask = {"session": session.id, "nodes": ["a", "b"]}
-        each = session.simulation.Removal(pb.RemovalRequest(**ask)).nodes
+        each = session.simulation.PlanRemoval(pb.PlanRemovalRequest(**ask)).nodes
         assert [one.removable for one in each] == [True, True]
-        both = session.simulation.Removal(pb.RemovalRequest(cumulative=True, **ask)).nodes
+        both = session.simulation.PlanRemoval(pb.PlanRemovalRequest(cumulative=True, **ask)).nodes
         assert [one.removable for one in both] == [True, False]
-        assert both[1].landings[-1].status.message == "it would violate PodDisruptionBudget web"
+        assert both[1].landings[-1].verdict.message == "it would violate PodDisruptionBudget web"
         assert session.look().node_count == 3
 
 
@@ -315,7 +317,7 @@ def test_nodes_that_go_one_after_the_other_leave_no_room_to_later_ones() -> None
     pods = [pod(name, "1", node=name[0], metadata=OWNED) for name in ("a1", "b1")]
     nodes = (*ROOM, make_node("c", allocatable=SMALL))
     with client(*nodes, *pods) as (session, _):
-        both = session.simulation.Removal(pb.RemovalRequest(nodes=["a", "b"], cumulative=True)).nodes
+        both = session.simulation.PlanRemoval(pb.PlanRemovalRequest(nodes=["a", "b"], cumulative=True)).nodes
         assert [one.removable for one in both] == [True, False]
         assert both[0].landings[0].node in ("b", "c")
 
@@ -323,16 +325,16 @@ def test_nodes_that_go_one_after_the_other_leave_no_room_to_later_ones() -> None
 @pytest.mark.parametrize(
     ("request_", "failed"),
     [
-        pytest.param(pb.RemovalRequest(nodes=["x"]), ("NOT_FOUND", "NODE_NOT_FOUND"), id="unknown node"),
+        pytest.param(pb.PlanRemovalRequest(nodes=["x"]), ("NOT_FOUND", "NODE_NOT_FOUND"), id="unknown node"),
         pytest.param(
-            pb.RemovalRequest(nodes=["a", "a"]), ("INVALID_ARGUMENT", "REQUEST_INVALID"), id="twice"
+            pb.PlanRemovalRequest(nodes=["a", "a"]), ("INVALID_ARGUMENT", "REQUEST_INVALID"), id="twice"
         ),
-        pytest.param(pb.RemovalRequest(session="x"), ("NOT_FOUND", "SESSION_NOT_FOUND"), id="no session"),
+        pytest.param(pb.PlanRemovalRequest(session="x"), ("NOT_FOUND", "SESSION_NOT_FOUND"), id="no session"),
     ],
 )
 def test_a_wrong_question_is_rejected(request_: Any, failed: tuple[str, str]) -> None:
     with client(*ROOM) as (session, _):
-        found = rejected(lambda: session.simulation.Removal(request_))
+        found = rejected(lambda: session.simulation.PlanRemoval(request_))
         assert (found.code.name, found.info.reason) == failed
 
 
@@ -361,7 +363,7 @@ def test_a_group_is_placed_in_a_session_as_a_whole_or_not_at_all() -> None:
         session.revert(mark)
         session.remove("Node", "b")
         (rejected_group,) = session.stubs.scheduling.ScheduleGroups(request).groups
-        assert statuses_code(rejected_group.status) == "UNSCHEDULABLE"
+        assert statuses_code(rejected_group.verdict) == "UNSCHEDULABLE"
         assert session.look().change_count == 1
         assert not any(record.node_name for record in w.state.snapshot.pods.records.values())
 
@@ -382,7 +384,7 @@ def test_which_nodes_would_help_and_how_many_of_them_the_cheapest_first() -> Non
             node_group("tiny", "500m", 0.1),
             node_group("tainted", "4", 0.1, taints=[{"key": "k", "effect": "NoSchedule"}]),
         ]
-        answer = session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=groups))
+        answer = session.simulation.PlanNodeGroups(pb.PlanNodeGroupsRequest(groups=groups))
         assert (answer.placed_count, len(answer.unplaced)) == (4, 2)
         found = [(one.group, one.node_count, one.price, len(one.left_over)) for one in answer.options]
         assert found == [
@@ -391,7 +393,7 @@ def test_which_nodes_would_help_and_how_many_of_them_the_cheapest_first() -> Non
             ("tainted", 0, 0.0, 2),
             ("tiny", 0, 0.0, 2),
         ]
-        assert "untolerated taint" in answer.options[2].left_over[0].status.message
+        assert "untolerated taint" in answer.options[2].left_over[0].verdict.message
         assert len(w.state.snapshot.nodes) == 2
 
 
@@ -400,7 +402,7 @@ def test_a_group_that_ends_leaves_some_pods_over() -> None:
     group = node_group("small", "1")
     group.max_count = 3
     with client(*pods) as (session, _):
-        (option,) = session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=[group])).options
+        (option,) = session.simulation.PlanNodeGroups(pb.PlanNodeGroupsRequest(groups=[group])).options
         assert (option.node_count, len(option.left_over)) == (3, 2)
 
 
@@ -409,7 +411,9 @@ def test_pods_that_must_be_apart_need_a_node_each() -> None:
     apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
     pods = [pod(f"p{at}", "100m", labels={"app": "web"}, spec=apart) for at in range(5)]
     with client(*ROOM, *pods) as (session, _):
-        answer = session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=[node_group("large", "8")]))
+        answer = session.simulation.PlanNodeGroups(
+            pb.PlanNodeGroupsRequest(groups=[node_group("large", "8")])
+        )
         assert (answer.placed_count, answer.options[0].node_count) == (2, 3)
 
 
@@ -424,7 +428,7 @@ def test_pods_that_must_be_apart_need_a_node_each() -> None:
 )
 def test_wrong_node_groups_are_rejected(groups: list[Any], message: str) -> None:
     with client(*ROOM) as (session, _):
-        failed = rejected(lambda: session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=groups)))
+        failed = rejected(lambda: session.simulation.PlanNodeGroups(pb.PlanNodeGroupsRequest(groups=groups)))
         assert failed.code.name == "INVALID_ARGUMENT"
         assert message in failed.text
 
@@ -434,13 +438,13 @@ def test_what_would_make_a_pod_fit_is_told_and_nothing_is_changed(way: Callable[
     taken = make_pod("x", node="b", requests={"cpu": "1500m"}, metadata={"uid": "x", **OWNED})
     with world(*ROOM, taken) as w, way(w.backend) as stubs:
         session = Client(stubs)
-        asked = pb.ChangeRequest(session=session.id, pod=sent(pod("p", "1500m")))
-        found = session.simulation.Change(asked)
+        asked = pb.SuggestChangesRequest(session=session.id, pod=sent(pod("p", "1500m")))
+        found = session.simulation.SuggestChanges(asked)
         (less,), (more,) = (option.steps for option in found.options)
         assert (found.options[0].node, found.options[1].node) == ("a", "b-1")
         assert less.request == pb.LoweredRequest(resource="cpu", before=1500, after=1000)
         assert more.node == pb.AddedNode(node="b-1", like="b")
-        assert found.status.message == (
+        assert found.verdict.message == (
             "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: "
             "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
         )
@@ -456,8 +460,8 @@ def test_what_would_make_a_pod_fit_is_told_and_nothing_is_changed(way: Callable[
 )
 def test_changes_of_what_is_not_there_are_rejected(fields: dict[str, Any], text: str) -> None:
     with client(*ROOM) as (session, _):
-        request = pb.ChangeRequest(session=session.id, pod=sent(pod("p")), **fields)
-        assert text in rejected(lambda: session.simulation.Change(request)).text
+        request = pb.SuggestChangesRequest(session=session.id, pod=sent(pod("p")), **fields)
+        assert text in rejected(lambda: session.simulation.SuggestChanges(request)).text
 
 
 G = schedule_pb.GroupToSchedule(namespace="default", name="g")
@@ -468,7 +472,7 @@ def test_what_would_make_a_group_fit_is_told_with_where_its_pods_go(way: Callabl
     members = [member(f"m{at}", metadata={"uid": f"m{at}"}) for at in range(3)]
     with world(group(3), *members, node("a", 2), gates=GATES, version="1.37") as w, way(w.backend) as stubs:
         session = Client(stubs)
-        found = session.simulation.Change(pb.ChangeRequest(session=session.id, group=G))
+        found = session.simulation.SuggestChanges(pb.SuggestChangesRequest(session=session.id, group=G))
         less, more = found.options
         (step,) = less.steps
         assert step.request == pb.LoweredRequest(resource="cpu", before=1000, after=666)
@@ -478,7 +482,7 @@ def test_what_would_make_a_group_fit_is_told_with_where_its_pods_go(way: Callabl
             ("m2", "a"),
         ]
         assert {each.node for each in more.landings} == {"a", "a-1"}
-        assert found.status.message.endswith("victims found for incoming preemptor")
+        assert found.verdict.message.endswith("victims found for incoming preemptor")
         assert session.look().change_count == 0
 
 
@@ -508,8 +512,8 @@ def test_what_is_not_offered_for_groups_is_refused_by_name(
     fields: dict[str, Any], code: str, text: str
 ) -> None:
     with client(group(1), node("a", 2), gates=GATES, version="1.37") as (session, _):
-        request = pb.ChangeRequest(session=session.id, **fields)
-        failed = rejected(lambda: session.simulation.Change(request))
+        request = pb.SuggestChangesRequest(session=session.id, **fields)
+        failed = rejected(lambda: session.simulation.SuggestChanges(request))
         assert failed.code.name == code
         assert text in failed.text
 
@@ -517,7 +521,9 @@ def test_what_is_not_offered_for_groups_is_refused_by_name(
 def test_groups_have_to_be_decided_as_a_whole() -> None:
     code, text = "FAILED_PRECONDITION", "GenericWorkload"
     with client(group(1), member("m"), node("a", 2), gates={}, version="1.37") as (session, _):
-        failed = rejected(lambda: session.simulation.Change(pb.ChangeRequest(session=session.id, group=G)))
+        failed = rejected(
+            lambda: session.simulation.SuggestChanges(pb.SuggestChangesRequest(session=session.id, group=G))
+        )
         assert failed.code.name == code
         assert text in failed.text
 

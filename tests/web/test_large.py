@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import CDPSession, Page, Route, expect
 
 from mooring.v1.scheduling_service_pb2 import ExplainResponse
-from mooring.v1.statuses_pb2 import CODE_SUCCESS, CODE_UNSCHEDULABLE
+from mooring.v1.verdicts_pb2 import VERDICT_CODE_SUCCESS, VERDICT_CODE_UNSCHEDULABLE
 from mooring.web.columns import encode
 
 pytestmark = pytest.mark.browser
@@ -49,11 +49,11 @@ def explanation(nodes: int) -> ExplainResponse:
     answer = ExplainResponse(evaluated_count=nodes, seed=1, weight_sum=PLUGINS)
     answer.pod.namespace, answer.pod.name = "prod", "web"
     answer.nodes.names.names.extend(f"ip-10-0-{number}.eu-west-1.compute.internal" for number in range(nodes))
-    answer.verdicts.statuses.add(code=CODE_SUCCESS)
-    answer.verdicts.statuses.add(
-        code=CODE_UNSCHEDULABLE, plugin="NodeResourcesFit", reasons=["Insufficient cpu"]
+    answer.verdicts.distinct.add(code=VERDICT_CODE_SUCCESS)
+    answer.verdicts.distinct.add(
+        code=VERDICT_CODE_UNSCHEDULABLE, plugin="NodeResourcesFit", reasons=["Insufficient cpu"]
     )
-    answer.verdicts.node_statuses.extend(int(number % 5 == 0) for number in range(nodes))
+    answer.verdicts.node_verdicts.extend(int(number % 5 == 0) for number in range(nodes))
     scored = [number for number in range(nodes) if number % 5]
     answer.scored_positions.extend(scored)
     answer.feasible_count = len(scored)

@@ -36,7 +36,7 @@ describe("columns", () => {
 
   test("a decision's columns are its matrix", () => {
     const header = {
-      ...{ made: "kept", pod: { name: "web" }, assigned: "", provenance: {}, status: SUCCESS, statuses: [SUCCESS, TAINTED], seed: "7" },
+      ...{ made: "kept", pod: { name: "web" }, assigned: "", provenance: {}, verdict: SUCCESS, distinct: [SUCCESS, TAINTED], seed: "7" },
       ...{ nodes: ["a.x", "b.x"], plugins: [{ name: "Fit", weight: 3 }], resources: [{ name: "cpu", requested: 5 }], warnings: [] },
       ...{ evaluated: 2, feasible: 1, selected: 0 },
     };
@@ -139,9 +139,9 @@ describe("a rejected node", () => {
   });
 
   test("with the fewest reasons is the closest", () => {
-    const rejections = { nodes: Uint8Array.of(0, 0, 1), statuses: Uint8Array.of(1, 2, 2) };
+    const rejections = { nodes: Uint8Array.of(0, 0, 1), verdicts: Uint8Array.of(1, 2, 2) };
     expect(closestNode(matrixOf({ verdicts: Uint8Array.of(1, 2, 0, 0), rejections }))).toBe(1);
-    expect(closestNode(matrixOf({ verdicts: Uint8Array.of(0, 0, 0, 0), rejections: { nodes: new Uint8Array(), statuses: new Uint8Array() } }))).toBe(
+    expect(closestNode(matrixOf({ verdicts: Uint8Array.of(0, 0, 0, 0), rejections: { nodes: new Uint8Array(), verdicts: new Uint8Array() } }))).toBe(
       undefined,
     );
   });
@@ -177,8 +177,8 @@ describe("words", () => {
   });
 
   test("no node, and the one that is being made free", () => {
-    const status = { code: "CODE_UNSCHEDULABLE", message: "0/4 nodes are available." } as const;
-    const matrix = matrixOf({ scored: new Uint8Array(), plugins: [], selected: undefined, status, decision: { nominatedNode: "n3" } });
+    const verdict = { code: "VERDICT_CODE_UNSCHEDULABLE", message: "0/4 nodes are available." } as const;
+    const matrix = matrixOf({ scored: new Uint8Array(), plugins: [], selected: undefined, verdict, decision: { nominatedNode: "n3" } });
     expect(said(matrix)).toBe("has no node: 0/4 nodes are available. Room is being made for it on n3.");
   });
 

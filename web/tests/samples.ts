@@ -1,15 +1,15 @@
 /** Matrices and columns to test with. */
 
-import type { StatusJson } from "../src/contract/mooring/v1/statuses_pb";
+import type { VerdictJson } from "../src/contract/mooring/v1/verdicts_pb";
 import type { Matrix } from "../src/matrix/matrix";
 
-export const SUCCESS: StatusJson = { code: "CODE_SUCCESS" };
-export const TAINTED: StatusJson = {
-  code: "CODE_UNSCHEDULABLE_AND_UNRESOLVABLE",
+export const SUCCESS: VerdictJson = { code: "VERDICT_CODE_SUCCESS" };
+export const TAINTED: VerdictJson = {
+  code: "VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE",
   plugin: "TaintToleration",
   reasons: ["node(s) had untolerated taint(s)"],
 };
-export const TOO_SMALL: StatusJson = { code: "CODE_UNSCHEDULABLE", plugin: "NodeResourcesFit", reasons: ["Insufficient cpu"] };
+export const TOO_SMALL: VerdictJson = { code: "VERDICT_CODE_UNSCHEDULABLE", plugin: "NodeResourcesFit", reasons: ["Insufficient cpu"] };
 
 /** Returns a matrix of four nodes: n0 and n2 tied at 160, n1 with 150, n3 rejected by two plugins. */
 export function matrixOf(changes: Partial<Matrix> = {}): Matrix {
@@ -20,11 +20,11 @@ export function matrixOf(changes: Partial<Matrix> = {}): Matrix {
     assigned: "",
     pod: { namespace: "prod", name: "web", uid: "u1" },
     provenance: { profile: "default-scheduler" },
-    status: SUCCESS,
+    verdict: SUCCESS,
     seed: 0n,
     nodes: ["n0", "n1", "n2", "n3"],
     suffix: "",
-    statuses: [SUCCESS, TAINTED, TOO_SMALL],
+    distinct: [SUCCESS, TAINTED, TOO_SMALL],
     verdicts: Uint8Array.of(0, 0, 0, 1),
     scored: Uint8Array.of(0, 1, 2),
     plugins: [
@@ -33,7 +33,7 @@ export function matrixOf(changes: Partial<Matrix> = {}): Matrix {
     ],
     selected: 2,
     ties: Uint8Array.of(0, 2),
-    rejections: { nodes: Uint8Array.of(3, 3), statuses: Uint8Array.of(1, 2) },
+    rejections: { nodes: Uint8Array.of(3, 3), verdicts: Uint8Array.of(1, 2) },
     resources: [{ name: "cpu", requested: 4000, free: Float64Array.of(8000, 8000, 8000, 1500) }],
     warnings: [],
     evaluated: 4,

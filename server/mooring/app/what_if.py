@@ -41,8 +41,15 @@ class Shape:
     claims: Sequence[Object]
 
 
-Question = pb.CapacityRequest | pb.RemovalRequest | pb.NodeGroupsRequest | pb.ChangeRequest
-Answer = pb.CapacityResponse | pb.RemovalResponse | pb.NodeGroupsResponse | pb.ChangeResponse
+Question = (
+    pb.EstimateCapacityRequest | pb.PlanRemovalRequest | pb.PlanNodeGroupsRequest | pb.SuggestChangesRequest
+)
+Answer = (
+    pb.EstimateCapacityResponse
+    | pb.PlanRemovalResponse
+    | pb.PlanNodeGroupsResponse
+    | pb.SuggestChangesResponse
+)
 
 
 def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Shape]:
@@ -86,13 +93,13 @@ def answered(
     work, decoder = LiveState(core, options).work(), Decoder()
     work.tree.put_objects(objects)
     name_nodes(request, work.tree.snapshot.nodes.index)
-    if isinstance(request, pb.ChangeRequest):
+    if isinstance(request, pb.SuggestChangesRequest):
         if request.HasField("pod"):
             pod_named(f"{request.pod.reference.namespace}/{request.pod.reference.name}", manifests.pods)
         return change(decoder, work, request, NoDeadline())
-    if isinstance(request, pb.CapacityRequest):
+    if isinstance(request, pb.EstimateCapacityRequest):
         return capacity(decoder, work, request, NoDeadline())
-    if isinstance(request, pb.RemovalRequest):
+    if isinstance(request, pb.PlanRemovalRequest):
         return removal(decoder, work, request, NoDeadline())
     return node_groups(decoder, work, request, NoDeadline())
 
@@ -103,7 +110,7 @@ def name_nodes(request: Question, known: Collection[str]) -> None:
     Raises:
         NotFoundError: As ``node_named``.
     """
-    if isinstance(request, pb.RemovalRequest | pb.ChangeRequest):
+    if isinstance(request, pb.PlanRemovalRequest | pb.SuggestChangesRequest):
         request.nodes[:] = [node_named(name, known) for name in request.nodes]
 
 

@@ -45,7 +45,9 @@ def ask(
     """
     from mooring.v1 import simulation_service_pb2 as pb
 
-    request = pb.ChangeRequest(nodes=nodes, kinds=_numbers(kinds), profile=args.profile, seed=args.seed)
+    request = pb.SuggestChangesRequest(
+        nodes=nodes, kinds=_numbers(kinds), profile=args.profile, seed=args.seed
+    )
     if group:
         request.group.namespace, _, request.group.name = key.partition("/")
     else:
@@ -108,15 +110,15 @@ def _sentence(step: Document, pod: str) -> str:
             return f"one more node like {step['like']}"
 
 
-def _document(response: pb.ChangeResponse) -> Document:
+def _document(response: pb.SuggestChangesResponse) -> Document:
     from mooring.runtime.answers import preemption_document
     from mooring.service.wire.objects import candidate_of
-    from mooring.v1 import statuses_pb2
+    from mooring.v1 import verdicts_pb2
 
     candidates = list(map(candidate_of, response.candidates))
     return {
-        "fits": response.status.code == statuses_pb2.CODE_SUCCESS,
-        "message": response.status.message,
+        "fits": response.verdict.code == verdicts_pb2.VERDICT_CODE_SUCCESS,
+        "message": response.verdict.message,
         "preemption": preemption_document(response.preemption_node, candidates),
         "options": [
             {**_places(option), "changes": list(map(_change, option.steps))} for option in response.options

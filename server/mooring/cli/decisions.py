@@ -135,7 +135,7 @@ def document_of(decision: pb.Decision) -> dict[str, Any]:
         "evaluated": decision.evaluated_count,
         "feasible": decision.feasible_count,
         "rejectingPlugins": list(decision.rejecting_plugins),
-        "message": decision.status.message,
+        "message": decision.verdict.message,
         "attempt": decision.attempt or None,
         "seconds": decision.duration.ToNanoseconds() / 1e9,
         "seed": decision.seed,
@@ -236,7 +236,7 @@ def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:
 
 
 def _row(decision: pb.Decision, short: Callable[[str], str] = str) -> tuple[str, ...]:
-    why = first_sentence(decision.status.message)
+    why = first_sentence(decision.verdict.message)
     if decision.node and decision.runner_up_node:
         why = f"{decision.total}, {short(decision.runner_up_node)} has {decision.runner_up_total}"
     elif decision.node and decision.tie_count > 1:

@@ -16,7 +16,7 @@ MOST_PREEMPTED = 10
 """How many preempted pods are named."""
 
 
-def document(response: pb.NodeGroupsResponse) -> dict[str, Any]:
+def document(response: pb.PlanNodeGroupsResponse) -> dict[str, Any]:
     """Return the answer for programs."""
     return {
         "placed": response.placed_count,
@@ -74,7 +74,7 @@ def print_preempted(pods: list[str]) -> None:
 
 def left_over(left: pb.LeftOverPod) -> dict[str, str]:
     """Return a pod without a node as JSON."""
-    return {"pod": pod_key(left.pod), "message": left.status.message}
+    return {"pod": pod_key(left.pod), "message": left.verdict.message}
 
 
 def _together(found: pb.NodeGroupCombination) -> dict[str, Any]:

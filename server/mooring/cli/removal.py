@@ -28,7 +28,7 @@ def document(found: pb.NodeRemoval) -> dict[str, Any]:
             {
                 "pod": pod_key(one.pod),
                 "node": one.node,
-                "message": one.status.message,
+                "message": one.verdict.message,
                 "waits": one.waits,
             }
             for one in found.landings

@@ -129,7 +129,7 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
     shapes = shapes_of(args.shape, gates)
-    request = pb.CapacityRequest(
+    request = pb.EstimateCapacityRequest(
         shapes=[objects_pb2.PodSource(object=sent(shape.pod)) for shape in shapes],
         profile=args.profile,
         limit=args.limit,
@@ -165,7 +165,7 @@ def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return code
     from mooring.v1 import simulation_service_pb2 as pb
 
-    request = pb.RemovalRequest(
+    request = pb.PlanRemovalRequest(
         nodes=args.node,
         mode=pb.RemovalMode.Value(f"REMOVAL_MODE_{args.by.upper()}"),
         cumulative=args.cumulative,
@@ -189,7 +189,7 @@ def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return Exit.OK
 
 
-def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, Any]:
+def _queue(response: pb.EstimateCapacityResponse | pb.PlanRemovalResponse) -> dict[str, Any]:
     return {
         "placedFirst": response.placed_count,
         "stillPending": len(response.unplaced),
@@ -197,7 +197,7 @@ def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, Any]
     }
 
 
-def _print_queue(response: pb.CapacityResponse | pb.RemovalResponse) -> None:
+def _print_queue(response: pb.EstimateCapacityResponse | pb.PlanRemovalResponse) -> None:
     left = list(map(node_groups.left_over, response.unplaced))
     if response.placed_count or left:
         said = f"placed first: {response.placed_count}, still pending: {len(left)}"
@@ -222,7 +222,7 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
         pb.NodeGroup(name=group.name, price=group.price, node=sent(group.template))
         for group in groups_of(args.group, _prices(args.price))
     ]
-    request = pb.NodeGroupsRequest(groups=groups, profile=args.profile, seed=args.seed)
+    request = pb.PlanNodeGroupsRequest(groups=groups, profile=args.profile, seed=args.seed)
     response = _answer(args, options, request)
     found = node_groups.document(response)
     if args.output != "table":

@@ -59,7 +59,7 @@ def answer(
         with calling(args) as channel:
             name_nodes(request, node_names(channel))
     opening = _opening(args) if by_flags else None
-    if not isinstance(request, pb.RemovalRequest) or request.cumulative:
+    if not isinstance(request, pb.PlanRemovalRequest) or request.cumulative:
         return _asked(args, request, opening, objects)
     with calling(args) as channel:
         first, *others = _removal_pages(channel, request, opening or pb.OpenSessionRequest())
@@ -70,9 +70,9 @@ def answer(
 
 def _removal_pages(
     channel: grpc.Channel,
-    request: simulation_service_pb2.RemovalRequest,
+    request: simulation_service_pb2.PlanRemovalRequest,
     opening: simulation_service_pb2.OpenSessionRequest,
-) -> Iterator[simulation_service_pb2.RemovalResponse]:
+) -> Iterator[simulation_service_pb2.PlanRemovalResponse]:
     """Ask about some nodes at a time, all in one session: each call has a deadline of its own.
 
     Raises:
@@ -82,15 +82,15 @@ def _removal_pages(
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
     names = list(request.nodes) or node_names(channel)
-    rest = pb.RemovalRequest()
+    rest = pb.PlanRemovalRequest()
     rest.CopyFrom(request)
     rest.ClearField("nodes")
     simulation = SimulationServiceStub(channel)
     with _session(simulation, opening) as session:
         for at in range(0, max(1, len(names)), NODES_A_CALL):
-            page = pb.RemovalRequest(session=session, nodes=names[at : at + NODES_A_CALL])
+            page = pb.PlanRemovalRequest(session=session, nodes=names[at : at + NODES_A_CALL])
             page.MergeFrom(rest)
-            yield simulation.Removal(page, timeout=TIMEOUT_SECONDS)
+            yield simulation.PlanRemoval(page, timeout=TIMEOUT_SECONDS)
 
 
 @contextmanager

@@ -274,7 +274,7 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
     if last.node:
         print_line(f"pod {pod} has node {last.node} by decision {last.seq}")
         return
-    print_line(f"pod {pod}: {last.status.message}")
+    print_line(f"pod {pod}: {last.verdict.message}")
     _print_now(args, pod)
     if last.nominated_node and last.explained:
         print_preemption(remote.explain_attempt(args, pod, -1).document()["preemption"])

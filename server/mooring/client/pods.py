@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.scheduling_service_pb2 import PodColumns, PodTemplate, ScheduleRequest, ScheduleResponse
-from mooring.v1.statuses_pb2 import Status
+from mooring.v1.verdicts_pb2 import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Placement(NamedTuple):
         uid: The pod's UID.
         node: The node's name, "" = none. Without success it was selected, too, and the commit failed.
         total: The node's total score.
-        status: The verdict. Its code is ``CODE_SUCCESS`` for a pod that has its node, ``CODE_PENDING`` for
-            one that was not reached in time, which may be sent again.
+        verdict: Its code is ``VERDICT_CODE_SUCCESS`` for a pod that has its node, and
+            ``VERDICT_CODE_PENDING`` for one that was not reached in time, which may be sent again.
     """
 
     uid: str
     node: str
     total: int
-    status: Status
+    verdict: Verdict
 
 
 def fill(request: ScheduleRequest, groups: Sequence[Pods]) -> list[str]:
@@ -65,6 +65,6 @@ def fill(request: ScheduleRequest, groups: Sequence[Pods]) -> list[str]:
 
 def placements(uids: Sequence[str], names: Sequence[str], response: ScheduleResponse) -> Iterator[Placement]:
     """Yield the answer, pod by pod; ``names`` are the selected nodes."""
-    statuses = list(response.statuses)
-    for uid, name, total, number in zip(uids, names, response.totals, response.pod_statuses, strict=True):
-        yield Placement(uid, name, total, statuses[number])
+    verdicts = list(response.verdicts)
+    for uid, name, total, number in zip(uids, names, response.totals, response.pod_verdicts, strict=True):
+        yield Placement(uid, name, total, verdicts[number])

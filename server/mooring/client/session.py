@@ -23,23 +23,23 @@ from mooring.v1.scheduling_service_pb2 import (
 )
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring.v1.simulation_service_pb2 import (
-    CapacityRequest,
     ChangeKind,
-    ChangeRequest,
-    ChangeResponse,
     ChangeSessionRequest,
     CloseSessionRequest,
     CommitSessionRequest,
+    EstimateCapacityRequest,
     MarkSessionRequest,
     NodeGroup,
-    NodeGroupsRequest,
-    NodeGroupsResponse,
     NodeRemoval,
     OpenSessionRequest,
-    RemovalRequest,
+    PlanNodeGroupsRequest,
+    PlanNodeGroupsResponse,
+    PlanRemovalRequest,
     RevertSessionRequest,
     SessionChange,
     ShapeCapacity,
+    SuggestChangesRequest,
+    SuggestChangesResponse,
 )
 from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
@@ -118,35 +118,35 @@ class ClientSession:
 
     def capacity(self, *shapes: bytes, limit: int = 0, by_node: bool = False) -> list[ShapeCapacity]:
         """How many more pods there is room for, of each shape by itself; shapes are pods as JSON."""
-        request = CapacityRequest(
+        request = EstimateCapacityRequest(
             session=self.id,
             shapes=[PodSource(object=KubernetesObject(json=shape)) for shape in shapes],
             limit=limit,
             include_nodes=by_node,
         )
-        return list(self._simulation.Capacity(request, timeout=self._timeout).shapes)
+        return list(self._simulation.EstimateCapacity(request, timeout=self._timeout).shapes)
 
     def removal(self, nodes: Iterable[str] = (), *, cumulative: bool = False) -> list[NodeRemoval]:
         """Which nodes could go, of those given or of all: see ``SimulationService.Removal``."""
-        request = RemovalRequest(session=self.id, nodes=nodes, cumulative=cumulative)
-        return list(self._simulation.Removal(request, timeout=self._timeout).nodes)
+        request = PlanRemovalRequest(session=self.id, nodes=nodes, cumulative=cumulative)
+        return list(self._simulation.PlanRemoval(request, timeout=self._timeout).nodes)
 
-    def node_groups(self, groups: Iterable[NodeGroup], pods: Iterable[bytes] = ()) -> NodeGroupsResponse:
+    def node_groups(self, groups: Iterable[NodeGroup], pods: Iterable[bytes] = ()) -> PlanNodeGroupsResponse:
         """Say how many more nodes of each group would help pods, given as JSON, or all that have no node.
 
         See ``SimulationService.NodeGroups``.
         """
         waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
-        request = NodeGroupsRequest(session=self.id, groups=groups, pods=waiting)
-        return self._simulation.NodeGroups(request, timeout=self._timeout)
+        request = PlanNodeGroupsRequest(session=self.id, groups=groups, pods=waiting)
+        return self._simulation.PlanNodeGroups(request, timeout=self._timeout)
 
     def change(
         self, pod: bytes, nodes: Iterable[str] = (), kinds: Iterable[ChangeKind.ValueType] = ()
-    ) -> ChangeResponse:
+    ) -> SuggestChangesResponse:
         """Say what would make a pod fit, given as JSON: see ``SimulationService.Change``."""
         source = PodSource(object=KubernetesObject(json=pod))
-        request = ChangeRequest(session=self.id, pod=source, nodes=nodes, kinds=kinds)
-        return self._simulation.Change(request, timeout=self._timeout)
+        request = SuggestChangesRequest(session=self.id, pod=source, nodes=nodes, kinds=kinds)
+        return self._simulation.SuggestChanges(request, timeout=self._timeout)
 
     def change_group(
         self,
@@ -154,15 +154,15 @@ class ClientSession:
         name: str,
         pods: Iterable[bytes] = (),
         kinds: Iterable[ChangeKind.ValueType] = (),
-    ) -> ChangeResponse:
+    ) -> SuggestChangesResponse:
         """Say what would make a group fit, with its pods, given as JSON, or all that the session has.
 
         See ``SimulationService.Change``.
         """
         waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
         group = GroupToSchedule(namespace=namespace, name=name, pods=waiting)
-        request = ChangeRequest(session=self.id, group=group, kinds=kinds)
-        return self._simulation.Change(request, timeout=self._timeout)
+        request = SuggestChangesRequest(session=self.id, group=group, kinds=kinds)
+        return self._simulation.SuggestChanges(request, timeout=self._timeout)
 
     @contextmanager
     def trying(self) -> Iterator[Trial]:

@@ -14,7 +14,7 @@ from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import from_response
 from mooring.serving.logs import printable
 from mooring.v1 import decision_service_pb2 as decisions
-from mooring.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2, statuses_pb2
+from mooring.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2, verdicts_pb2
 from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
@@ -133,21 +133,21 @@ class Tools:
             return self._group_changes(group)
         if pod:
             shapes = [objects_pb2.PodSource(reference=_reference(pod))]
-            request = simulation_service_pb2.CapacityRequest(shapes=shapes)
-            response = _call(self._simulation.Capacity, request)
+            request = simulation_service_pb2.EstimateCapacityRequest(shapes=shapes)
+            response = _call(self._simulation.EstimateCapacity, request)
             (shape,) = response.shapes
             answer = {"pod": pod, "room_for": shape.count, "then": shape.end.message}
             answer |= {"pending_placed_first": response.placed_count}
             if not shape.count:
-                asked_changes = simulation_service_pb2.ChangeRequest(pod=shapes[0])
-                answer["fits_with"] = _options(_call(self._simulation.Change, asked_changes))
+                asked_changes = simulation_service_pb2.SuggestChangesRequest(pod=shapes[0])
+                answer["fits_with"] = _options(_call(self._simulation.SuggestChanges, asked_changes))
             return fitting(answer)
-        asked = simulation_service_pb2.RemovalRequest(nodes=[node])
-        (found,) = _call(self._simulation.Removal, asked).nodes
+        asked = simulation_service_pb2.PlanRemovalRequest(nodes=[node])
+        (found,) = _call(self._simulation.PlanRemoval, asked).nodes
         landings = [
             {"pod": _key(one.pod), "node": one.node}
             | ({"waits_until_node_is_deleted": True} if one.waits else {})
-            | ({"why_not": one.status.message} if one.waits or not one.node else {})
+            | ({"why_not": one.verdict.message} if one.waits or not one.node else {})
             for one in found.landings
         ]
         return fitting({"node": node, "can_go": found.removable, "pods": landings})
@@ -169,12 +169,12 @@ class Tools:
     def _group_changes(self, group: str) -> Document:
         namespace, name = _parts(group)
         asked = scheduling_service_pb2.GroupToSchedule(namespace=namespace, name=name)
-        request = simulation_service_pb2.ChangeRequest(group=asked)
-        found = _call(self._simulation.Change, request)
-        fits = found.status.code == statuses_pb2.CODE_SUCCESS
+        request = simulation_service_pb2.SuggestChangesRequest(group=asked)
+        found = _call(self._simulation.SuggestChanges, request)
+        fits = found.verdict.code == verdicts_pb2.VERDICT_CODE_SUCCESS
         answer: Document = {"group": f"{namespace}/{name}", "fits": fits}
         if not fits:
-            answer |= {"why_not": found.status.message, "fits_with": _options(found)}
+            answer |= {"why_not": found.verdict.message, "fits_with": _options(found)}
         return fitting(answer)
 
     def _explained(self, pod: str) -> Explanation:
@@ -237,7 +237,7 @@ def _parts(key: str) -> tuple[str, str]:
     return namespace if slash else "default", name
 
 
-def _options(found: simulation_service_pb2.ChangeResponse) -> list[Document]:
+def _options(found: simulation_service_pb2.SuggestChangesResponse) -> list[Document]:
     """Return the sets of changes with which a pod or a group fits, the one with the fewest first."""
     return [
         {
@@ -308,4 +308,4 @@ def _decision(one: decisions.Decision) -> Document:
         "pod": _key(one.pod),
         "result": decisions.DecisionResult.Name(one.result).removeprefix("DECISION_RESULT_").lower(),
     }
-    return document | ({"node": one.node} if one.node else {"why": one.status.message})
+    return document | ({"node": one.node} if one.node else {"why": one.verdict.message})

@@ -35,8 +35,8 @@ from mooring.v1 import simulation_service_pb2 as pb
 
 
 def change(
-    decoder: ObjectDecoder, work: Work, request: pb.ChangeRequest, progress: Progress
-) -> pb.ChangeResponse:
+    decoder: ObjectDecoder, work: Work, request: pb.SuggestChangesRequest, progress: Progress
+) -> pb.SuggestChangesResponse:
     """Return what would make the pod or the group of ``request`` fit.
 
     Raises:
@@ -60,9 +60,9 @@ def change(
         movers = partial(adopted, work.engine, request.profile)
         only = request.nodes
         found = ChangeSearch(work, pod, profile, movers, only=only, seed=seed, progress=progress).run(kinds)
-    return pb.ChangeResponse(
+    return pb.SuggestChangesResponse(
         provenance=provenance(work, profile.name),
-        status=status_message(found.status, found.message),
+        verdict=status_message(found.status, found.message),
         options=map(_option, found.options),
         complete=found.complete,
         candidates=map(candidate_message, found.candidates),
@@ -71,7 +71,7 @@ def change(
     )
 
 
-def _kinds(request: pb.ChangeRequest) -> frozenset[Kind]:
+def _kinds(request: pb.SuggestChangesRequest) -> frozenset[Kind]:
     """Return what may be changed."""
     grouped = request.HasField("group")
     if grouped == request.HasField("pod"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mooring.decisions.records import DecisionKind, Record
 from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from mooring.v1 import statuses_pb2
+from mooring.v1 import verdicts_pb2
 
 _NOT_COMPARED = frozenset({"seq", "time", "duration", "queue_wait", "trace_id", "explained"})
 
@@ -68,21 +68,21 @@ def node_differences(
     )
 
 
-_Said = tuple[statuses_pb2.Status, int | None, dict[str, int]]
+_Said = tuple[verdicts_pb2.Verdict, int | None, dict[str, int]]
 """The verdict on a node, its total and its weighted scores by plugin."""
 
 
 def _by_node(explanation: scheduling_pb.ExplainResponse) -> dict[str, _Said]:
     names = _names(explanation)
     verdicts = explanation.verdicts
-    codes = verdicts.node_statuses or [0] * len(names)
+    codes = verdicts.node_verdicts or [0] * len(names)
     positions = {position: at for at, position in enumerate(explanation.scored_positions)}
     said: dict[str, _Said] = {}
     for position, (name, code) in enumerate(zip(names, codes, strict=True)):
         at = positions.get(position)
         scores = {} if at is None else {each.plugin: each.weighted[at] for each in explanation.plugins}
         total = None if at is None else explanation.totals[at]
-        said[name] = verdicts.statuses[code], total, scores
+        said[name] = verdicts.distinct[code], total, scores
     return said
 
 
@@ -90,11 +90,11 @@ def _difference(name: str, then: _Said | None, now: _Said | None) -> pb.NodeDiff
     node = pb.NodeDifference(node=name)
     first, second = (then[2] if then else {}), (now[2] if now else {})
     if then is not None:
-        node.first_status.CopyFrom(then[0])
+        node.first_verdict.CopyFrom(then[0])
         if then[1] is not None:
             node.first_total = then[1]
     if now is not None:
-        node.second_status.CopyFrom(now[0])
+        node.second_verdict.CopyFrom(now[0])
         if now[1] is not None:
             node.second_total = now[1]
     node.scores.extend(

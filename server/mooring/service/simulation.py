@@ -23,7 +23,13 @@ from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb
 from mooring.v1.simulation_service_pb2_grpc import SimulationServiceServicer
 
-Request = TypeVar("Request", pb.CapacityRequest, pb.RemovalRequest, pb.NodeGroupsRequest, pb.ChangeRequest)
+Request = TypeVar(
+    "Request",
+    pb.EstimateCapacityRequest,
+    pb.PlanRemovalRequest,
+    pb.PlanNodeGroupsRequest,
+    pb.SuggestChangesRequest,
+)
 Response = TypeVar("Response")
 
 
@@ -127,18 +133,24 @@ class SimulationServicer(SimulationServiceServicer):
 
         return self._run(context, commit)
 
-    def Capacity(self, request: pb.CapacityRequest, context: grpc.ServicerContext) -> pb.CapacityResponse:
+    def EstimateCapacity(
+        self, request: pb.EstimateCapacityRequest, context: grpc.ServicerContext
+    ) -> pb.EstimateCapacityResponse:
         return self._answered(capacity, request, context)
 
-    def Removal(self, request: pb.RemovalRequest, context: grpc.ServicerContext) -> pb.RemovalResponse:
+    def PlanRemoval(
+        self, request: pb.PlanRemovalRequest, context: grpc.ServicerContext
+    ) -> pb.PlanRemovalResponse:
         return self._answered(removal, request, context)
 
-    def NodeGroups(
-        self, request: pb.NodeGroupsRequest, context: grpc.ServicerContext
-    ) -> pb.NodeGroupsResponse:
+    def PlanNodeGroups(
+        self, request: pb.PlanNodeGroupsRequest, context: grpc.ServicerContext
+    ) -> pb.PlanNodeGroupsResponse:
         return self._answered(node_groups, request, context)
 
-    def Change(self, request: pb.ChangeRequest, context: grpc.ServicerContext) -> pb.ChangeResponse:
+    def SuggestChanges(
+        self, request: pb.SuggestChangesRequest, context: grpc.ServicerContext
+    ) -> pb.SuggestChangesResponse:
         return self._answered(change, request, context)
 
     def _answered(

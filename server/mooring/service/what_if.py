@@ -26,12 +26,12 @@ from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, a
 from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb
 
-Response = TypeVar("Response", pb.CapacityResponse, pb.RemovalResponse, pb.NodeGroupsResponse)
+Response = TypeVar("Response", pb.EstimateCapacityResponse, pb.PlanRemovalResponse, pb.PlanNodeGroupsResponse)
 
 
 def capacity(
-    decoder: ObjectDecoder, work: Work, request: pb.CapacityRequest, progress: Progress
-) -> pb.CapacityResponse:
+    decoder: ObjectDecoder, work: Work, request: pb.EstimateCapacityRequest, progress: Progress
+) -> pb.EstimateCapacityResponse:
     """Return how many more pods of each shape there is room for.
 
     Raises:
@@ -63,10 +63,12 @@ def capacity(
         work.go_back()
         shapes.append(_shape(found, by_node=request.include_nodes))
     said = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
-    return _finished(pb.CapacityResponse(shapes=shapes, warnings=[*said, *foreign]), work, queue)
+    return _finished(pb.EstimateCapacityResponse(shapes=shapes, warnings=[*said, *foreign]), work, queue)
 
 
-def _queue(work: Work, request: pb.CapacityRequest | pb.RemovalRequest, progress: Progress) -> Queue:
+def _queue(
+    work: Work, request: pb.EstimateCapacityRequest | pb.PlanRemovalRequest, progress: Progress
+) -> Queue:
     """Place the pods that have no node, unless they are to be left out."""
     if request.ignore_pending:
         return Queue()
@@ -95,8 +97,8 @@ def _shape(found: Capacity, *, by_node: bool) -> pb.ShapeCapacity:
 
 
 def removal(
-    decoder: ObjectDecoder, work: Work, request: pb.RemovalRequest, progress: Progress
-) -> pb.RemovalResponse:
+    decoder: ObjectDecoder, work: Work, request: pb.PlanRemovalRequest, progress: Progress
+) -> pb.PlanRemovalResponse:
     """Return which nodes could go; nothing is decoded for that.
 
     Raises:
@@ -121,7 +123,7 @@ def removal(
         seed=request.seed or work.seed,
     )
     found = looking.try_nodes(names, progress, cumulative=request.cumulative)
-    return _finished(pb.RemovalResponse(nodes=map(_node_removal, found)), work, queue)
+    return _finished(pb.PlanRemovalResponse(nodes=map(_node_removal, found)), work, queue)
 
 
 def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
@@ -139,7 +141,7 @@ def _landing(landing: Landing) -> pb.Landing:
     return pb.Landing(
         pod=pod_reference(landing.pod),
         node=landing.node_name,
-        status=status_message(landing.status, landing.message),
+        verdict=status_message(landing.status, landing.message),
         waits=landing.waits,
     )
 
@@ -157,8 +159,8 @@ def _node_group(decoder: ObjectDecoder, group: pb.NodeGroup, path: str) -> NodeG
 
 
 def node_groups(
-    decoder: ObjectDecoder, work: Work, request: pb.NodeGroupsRequest, progress: Progress
-) -> pb.NodeGroupsResponse:
+    decoder: ObjectDecoder, work: Work, request: pb.PlanNodeGroupsRequest, progress: Progress
+) -> pb.PlanNodeGroupsResponse:
     """Return what more nodes of each group would do.
 
     Raises:
@@ -184,7 +186,7 @@ def node_groups(
         lacking = looking.lacking(together.counts, progress)
     elif together is None and options[0].left_over:
         lacking = looking.lacking([(options[0].group, options[0].count)], progress)
-    response = pb.NodeGroupsResponse(
+    response = pb.PlanNodeGroupsResponse(
         options=[
             pb.NodeGroupOption(
                 group=option.group.name,
@@ -211,4 +213,4 @@ def _together(found: Together) -> pb.NodeGroupCombination:
 
 def _left_over(left: LeftOver) -> pb.LeftOverPod:
     status = None if left.status.ok else status_message(left.status, left.message)
-    return pb.LeftOverPod(pod=pod_reference(left.pod), status=status)
+    return pb.LeftOverPod(pod=pod_reference(left.pod), verdict=status)

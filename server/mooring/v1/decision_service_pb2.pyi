@@ -13,7 +13,7 @@ from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring.v1 import nodes_pb2 as _nodes_pb2
 from mooring.v1 import objects_pb2 as _objects_pb2
 from mooring.v1 import scheduling_service_pb2 as _scheduling_service_pb2
-from mooring.v1 import statuses_pb2 as _statuses_pb2
+from mooring.v1 import verdicts_pb2 as _verdicts_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -185,7 +185,7 @@ class Decision(_message.Message):
     EVALUATED_COUNT_FIELD_NUMBER: _builtins.int
     FEASIBLE_COUNT_FIELD_NUMBER: _builtins.int
     REJECTING_PLUGINS_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     DOMINANT_FIELD_NUMBER: _builtins.int
     ATTEMPT_FIELD_NUMBER: _builtins.int
     QUEUE_WAIT_FIELD_NUMBER: _builtins.int
@@ -247,8 +247,8 @@ class Decision(_message.Message):
         """The plugins that rejected a node or the pod, in the profile's order. Empty where a node was selected."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """CODE_SUCCESS, or why there is no node, with the sentence of the Event."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """VERDICT_CODE_SUCCESS, or why there is no node, with the sentence of the Event."""
 
     @_builtins.property
     def dominant(self) -> Global___NodeRejections:
@@ -289,7 +289,7 @@ class Decision(_message.Message):
         evaluated_count: _builtins.int = ...,
         feasible_count: _builtins.int = ...,
         rejecting_plugins: _abc.Iterable[_builtins.str] | None = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         dominant: Global___NodeRejections | None = ...,
         attempt: _builtins.int = ...,
         queue_wait: _duration_pb2.Duration | None = ...,
@@ -301,9 +301,9 @@ class Decision(_message.Message):
         victims: _abc.Iterable[_builtins.str] | None = ...,
         violated_budgets: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["dominant", b"dominant", "duration", b"duration", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "status", b"status", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["dominant", b"dominant", "duration", b"duration", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "time", b"time", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "dominant", b"dominant", "duration", b"duration", "evaluated_count", b"evaluated_count", "explained", b"explained", "feasible_count", b"feasible_count", "kind", b"kind", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "rejecting_plugins", b"rejecting_plugins", "result", b"result", "runner_up_node", b"runner_up_node", "runner_up_total", b"runner_up_total", "seed", b"seed", "seq", b"seq", "status", b"status", "tie_count", b"tie_count", "time", b"time", "total", b"total", "trace_id", b"trace_id", "victims", b"victims", "violated_budgets", b"violated_budgets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "dominant", b"dominant", "duration", b"duration", "evaluated_count", b"evaluated_count", "explained", b"explained", "feasible_count", b"feasible_count", "kind", b"kind", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "rejecting_plugins", b"rejecting_plugins", "result", b"result", "runner_up_node", b"runner_up_node", "runner_up_total", b"runner_up_total", "seed", b"seed", "seq", b"seq", "tie_count", b"tie_count", "time", b"time", "total", b"total", "trace_id", b"trace_id", "verdict", b"verdict", "victims", b"victims", "violated_budgets", b"violated_budgets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -844,8 +844,8 @@ class NodeDifference(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NODE_FIELD_NUMBER: _builtins.int
-    FIRST_STATUS_FIELD_NUMBER: _builtins.int
-    SECOND_STATUS_FIELD_NUMBER: _builtins.int
+    FIRST_VERDICT_FIELD_NUMBER: _builtins.int
+    SECOND_VERDICT_FIELD_NUMBER: _builtins.int
     FIRST_TOTAL_FIELD_NUMBER: _builtins.int
     SECOND_TOTAL_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
@@ -856,11 +856,11 @@ class NodeDifference(_message.Message):
     second_total: _builtins.int
     """The second one."""
     @_builtins.property
-    def first_status(self) -> _statuses_pb2.Status:
+    def first_verdict(self) -> _verdicts_pb2.Verdict:
         """The first decision's verdict. Absent if it did not know the node."""
 
     @_builtins.property
-    def second_status(self) -> _statuses_pb2.Status:
+    def second_verdict(self) -> _verdicts_pb2.Verdict:
         """The second decision's verdict."""
 
     @_builtins.property
@@ -871,15 +871,15 @@ class NodeDifference(_message.Message):
         self,
         *,
         node: _builtins.str = ...,
-        first_status: _statuses_pb2.Status | None = ...,
-        second_status: _statuses_pb2.Status | None = ...,
+        first_verdict: _verdicts_pb2.Verdict | None = ...,
+        second_verdict: _verdicts_pb2.Verdict | None = ...,
         first_total: _builtins.int | None = ...,
         second_total: _builtins.int | None = ...,
         scores: _abc.Iterable[Global___ScoreDifference] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_total", b"_first_total", "_second_total", b"_second_total", "first_status", b"first_status", "first_total", b"first_total", "second_status", b"second_status", "second_total", b"second_total"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_total", b"_first_total", "_second_total", b"_second_total", "first_total", b"first_total", "first_verdict", b"first_verdict", "second_total", b"second_total", "second_verdict", b"second_verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_total", b"_first_total", "_second_total", b"_second_total", "first_status", b"first_status", "first_total", b"first_total", "node", b"node", "scores", b"scores", "second_status", b"second_status", "second_total", b"second_total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_total", b"_first_total", "_second_total", b"_second_total", "first_total", b"first_total", "first_verdict", b"first_verdict", "node", b"node", "scores", b"scores", "second_total", b"second_total", "second_verdict", b"second_verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_total: _TypeAlias = _typing.Literal["first_total"]  # noqa: Y015
     _WhichOneofArgType__first_total: _TypeAlias = _typing.Literal["_first_total", b"_first_total"]  # noqa: Y015

@@ -118,7 +118,7 @@ class _PluginStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PluginSta
     """Registered and ready to be enabled."""
     PLUGIN_STATE_UNSUPPORTED: _PluginState.ValueType  # 2
     """A name that kube-scheduler has and this server accepts, without the behaviour. Pods that need it are
-    CODE_UNSCHEDULABLE_AND_UNRESOLVABLE.
+    VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE.
     """
     PLUGIN_STATE_FAILED: _PluginState.ValueType  # 3
     """It could not be loaded; see load_error."""
@@ -132,7 +132,7 @@ PLUGIN_STATE_AVAILABLE: PluginState.ValueType  # 1
 """Registered and ready to be enabled."""
 PLUGIN_STATE_UNSUPPORTED: PluginState.ValueType  # 2
 """A name that kube-scheduler has and this server accepts, without the behaviour. Pods that need it are
-CODE_UNSCHEDULABLE_AND_UNRESOLVABLE.
+VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE.
 """
 PLUGIN_STATE_FAILED: PluginState.ValueType  # 3
 """It could not be loaded; see load_error."""

@@ -11,7 +11,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring.v1 import nodes_pb2 as _nodes_pb2
 from mooring.v1 import objects_pb2 as _objects_pb2
-from mooring.v1 import statuses_pb2 as _statuses_pb2
+from mooring.v1 import verdicts_pb2 as _verdicts_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -144,7 +144,7 @@ class FilterResponse(_message.Message):
     PROVENANCE_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     VERDICTS_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     FEASIBLE_COUNT_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     TOTALS_FIELD_NUMBER: _builtins.int
@@ -164,12 +164,12 @@ class FilterResponse(_message.Message):
         """
 
     @_builtins.property
-    def verdicts(self) -> _statuses_pb2.NodeVerdicts:
+    def verdicts(self) -> _verdicts_pb2.NodeVerdicts:
         """The verdict on each node."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """The verdict on the pod: CODE_SUCCESS if at least one node is feasible."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """The verdict on the pod: VERDICT_CODE_SUCCESS if at least one node is feasible."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -187,16 +187,16 @@ class FilterResponse(_message.Message):
         *,
         provenance: _objects_pb2.Provenance | None = ...,
         nodes: _nodes_pb2.NodeList | None = ...,
-        verdicts: _statuses_pb2.NodeVerdicts | None = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdicts: _verdicts_pb2.NodeVerdicts | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         feasible_count: _builtins.int = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         totals: _abc.Iterable[_builtins.int] | None = ...,
         weight_sum: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance", "verdict", b"verdict", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["feasible_count", b"feasible_count", "nodes", b"nodes", "provenance", b"provenance", "status", b"status", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["feasible_count", b"feasible_count", "nodes", b"nodes", "provenance", b"provenance", "totals", b"totals", "verdict", b"verdict", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -276,11 +276,11 @@ class ScoreResponse(_message.Message):
         """The nodes that the columns are about; present and absent as in FilterResponse."""
 
     @_builtins.property
-    def verdicts(self) -> _statuses_pb2.NodeVerdicts:
-        """Which nodes have scores: CODE_SUCCESS for those, another code for a node that the server does not know."""
+    def verdicts(self) -> _verdicts_pb2.NodeVerdicts:
+        """Which nodes have scores: VERDICT_CODE_SUCCESS for those, another code for a node that the server does not know."""
 
     @_builtins.property
-    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_statuses_pb2.PluginScores]:
+    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_verdicts_pb2.PluginScores]:
         """The scores of each plugin, in the profile's order. Plugins that skip this pod are absent. Empty with omit_plugins."""
 
     @_builtins.property
@@ -296,8 +296,8 @@ class ScoreResponse(_message.Message):
         *,
         provenance: _objects_pb2.Provenance | None = ...,
         nodes: _nodes_pb2.NodeList | None = ...,
-        verdicts: _statuses_pb2.NodeVerdicts | None = ...,
-        plugins: _abc.Iterable[_statuses_pb2.PluginScores] | None = ...,
+        verdicts: _verdicts_pb2.NodeVerdicts | None = ...,
+        plugins: _abc.Iterable[_verdicts_pb2.PluginScores] | None = ...,
         totals: _abc.Iterable[_builtins.int] | None = ...,
         weight_sum: _builtins.int = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
@@ -336,7 +336,7 @@ class NormalizeScoreRequest(_message.Message):
         """OPTIONAL. The nodes that the columns are about; default all."""
 
     @_builtins.property
-    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_statuses_pb2.PluginScores]:
+    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_verdicts_pb2.PluginScores]:
         """REQUIRED. The raw scores, as Score gave them: plugin and raw are read, all else is ignored. A plugin that is left out
         adds nothing. One that skips this pod is ignored and named in the warnings.
         """
@@ -347,7 +347,7 @@ class NormalizeScoreRequest(_message.Message):
         pod: _objects_pb2.PodSource | None = ...,
         nodes: _nodes_pb2.NodeSelection | None = ...,
         profile: _builtins.str = ...,
-        plugins: _abc.Iterable[_statuses_pb2.PluginScores] | None = ...,
+        plugins: _abc.Iterable[_verdicts_pb2.PluginScores] | None = ...,
         session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
@@ -382,11 +382,11 @@ class NormalizeScoreResponse(_message.Message):
         """The nodes that the columns are about; present and absent as in FilterResponse."""
 
     @_builtins.property
-    def verdicts(self) -> _statuses_pb2.NodeVerdicts:
+    def verdicts(self) -> _verdicts_pb2.NodeVerdicts:
         """As in ScoreResponse."""
 
     @_builtins.property
-    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_statuses_pb2.PluginScores]:
+    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_verdicts_pb2.PluginScores]:
         """The normalized and weighted scores of each plugin, in the request's order. raw is not sent back."""
 
     @_builtins.property
@@ -402,8 +402,8 @@ class NormalizeScoreResponse(_message.Message):
         *,
         provenance: _objects_pb2.Provenance | None = ...,
         nodes: _nodes_pb2.NodeList | None = ...,
-        verdicts: _statuses_pb2.NodeVerdicts | None = ...,
-        plugins: _abc.Iterable[_statuses_pb2.PluginScores] | None = ...,
+        verdicts: _verdicts_pb2.NodeVerdicts | None = ...,
+        plugins: _abc.Iterable[_verdicts_pb2.PluginScores] | None = ...,
         totals: _abc.Iterable[_builtins.int] | None = ...,
         weight_sum: _builtins.int = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
@@ -612,8 +612,8 @@ class ScheduleResponse(_message.Message):
 
     PROVENANCE_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
-    STATUSES_FIELD_NUMBER: _builtins.int
-    POD_STATUSES_FIELD_NUMBER: _builtins.int
+    VERDICTS_FIELD_NUMBER: _builtins.int
+    POD_VERDICTS_FIELD_NUMBER: _builtins.int
     TOTALS_FIELD_NUMBER: _builtins.int
     TIE_COUNTS_FIELD_NUMBER: _builtins.int
     TIES_FIELD_NUMBER: _builtins.int
@@ -630,12 +630,12 @@ class ScheduleResponse(_message.Message):
         """The selected nodes; "no node" where the pod found none."""
 
     @_builtins.property
-    def statuses(self) -> _containers.RepeatedCompositeFieldContainer[_statuses_pb2.Status]:
-        """The distinct statuses of pods. The first one is always CODE_SUCCESS."""
+    def verdicts(self) -> _containers.RepeatedCompositeFieldContainer[_verdicts_pb2.Verdict]:
+        """The distinct verdicts of pods. The first one is always VERDICT_CODE_SUCCESS."""
 
     @_builtins.property
-    def pod_statuses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """An index into statuses. Not CODE_SUCCESS together with a node: the node was selected and the commit failed."""
+    def pod_verdicts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """An index into verdicts. Not VERDICT_CODE_SUCCESS together with a node: the node was selected and the commit failed."""
 
     @_builtins.property
     def totals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -670,8 +670,8 @@ class ScheduleResponse(_message.Message):
         *,
         provenance: _objects_pb2.Provenance | None = ...,
         nodes: _nodes_pb2.NodeList | None = ...,
-        statuses: _abc.Iterable[_statuses_pb2.Status] | None = ...,
-        pod_statuses: _abc.Iterable[_builtins.int] | None = ...,
+        verdicts: _abc.Iterable[_verdicts_pb2.Verdict] | None = ...,
+        pod_verdicts: _abc.Iterable[_builtins.int] | None = ...,
         totals: _abc.Iterable[_builtins.int] | None = ...,
         tie_counts: _abc.Iterable[_builtins.int] | None = ...,
         ties: _abc.Iterable[_nodes_pb2.NodeList] | None = ...,
@@ -682,7 +682,7 @@ class ScheduleResponse(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcomes", b"bind_outcomes", "evaluated_counts", b"evaluated_counts", "feasible_counts", b"feasible_counts", "nodes", b"nodes", "pod_statuses", b"pod_statuses", "provenance", b"provenance", "statuses", b"statuses", "tie_counts", b"tie_counts", "ties", b"ties", "totals", b"totals", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcomes", b"bind_outcomes", "evaluated_counts", b"evaluated_counts", "feasible_counts", b"feasible_counts", "nodes", b"nodes", "pod_verdicts", b"pod_verdicts", "provenance", b"provenance", "tie_counts", b"tie_counts", "ties", b"ties", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -772,7 +772,7 @@ class GroupPod(_message.Message):
 
     POD_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     BIND_OUTCOME_FIELD_NUMBER: _builtins.int
     NOMINATED_NODE_FIELD_NUMBER: _builtins.int
     node: _builtins.str
@@ -786,21 +786,21 @@ class GroupPod(_message.Message):
         """The pod, with its UID."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """CODE_SUCCESS, or why it gets no node. Not CODE_SUCCESS together with a node: the commit failed."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """VERDICT_CODE_SUCCESS, or why it gets no node. Not VERDICT_CODE_SUCCESS together with a node: the commit failed."""
 
     def __init__(
         self,
         *,
         pod: _objects_pb2.PodReference | None = ...,
         node: _builtins.str = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         bind_outcome: Global___BindOutcome.ValueType = ...,
         nominated_node: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcome", b"bind_outcome", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcome", b"bind_outcome", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -808,7 +808,7 @@ Global___GroupPod: _TypeAlias = GroupPod  # noqa: Y015
 
 @_typing.final
 class PlacementScore(_message.Message):
-    """One plugin's status for a placement."""
+    """One plugin's score for a placement."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -821,7 +821,7 @@ class PlacementScore(_message.Message):
     weight: _builtins.int
     """Its weight."""
     raw: _builtins.int
-    """The status."""
+    """The score before normalization."""
     normalized: _builtins.int
     """The same as 0 to 100."""
     def __init__(
@@ -848,7 +848,7 @@ class TriedPlacement(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     NODE_COUNT_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     PODS_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
@@ -859,8 +859,8 @@ class TriedPlacement(_message.Message):
     total: _builtins.int
     """The sum of the weighted scores."""
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """CODE_SUCCESS if it takes the group."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """VERDICT_CODE_SUCCESS if it takes the group."""
 
     @_builtins.property
     def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupPod]:
@@ -875,14 +875,14 @@ class TriedPlacement(_message.Message):
         *,
         name: _builtins.str = ...,
         node_count: _builtins.int = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         pods: _abc.Iterable[Global___GroupPod] | None = ...,
         scores: _abc.Iterable[Global___PlacementScore] | None = ...,
         total: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "node_count", b"node_count", "pods", b"pods", "scores", b"scores", "status", b"status", "total", b"total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "node_count", b"node_count", "pods", b"pods", "scores", b"scores", "total", b"total", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -896,7 +896,7 @@ class ScheduledGroup(_message.Message):
 
     NAMESPACE_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     PLACEMENT_FIELD_NUMBER: _builtins.int
     PODS_FIELD_NUMBER: _builtins.int
     PLACEMENTS_FIELD_NUMBER: _builtins.int
@@ -911,8 +911,8 @@ class ScheduledGroup(_message.Message):
     pdb_violation_count: _builtins.int
     """How many of them a disruption budget protects."""
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """CODE_SUCCESS, or why its pods get no nodes. The message is the one for the group's condition."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """VERDICT_CODE_SUCCESS, or why its pods get no nodes. The message is the one for the group's condition."""
 
     @_builtins.property
     def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupPod]:
@@ -931,16 +931,16 @@ class ScheduledGroup(_message.Message):
         *,
         namespace: _builtins.str = ...,
         name: _builtins.str = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         placement: _builtins.int | None = ...,
         pods: _abc.Iterable[Global___GroupPod] | None = ...,
         placements: _abc.Iterable[Global___TriedPlacement] | None = ...,
         victims: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
         pdb_violation_count: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "placement", b"placement", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "placement", b"placement", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "name", b"name", "namespace", b"namespace", "pdb_violation_count", b"pdb_violation_count", "placement", b"placement", "placements", b"placements", "pods", b"pods", "status", b"status", "victims", b"victims"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "name", b"name", "namespace", b"namespace", "pdb_violation_count", b"pdb_violation_count", "placement", b"placement", "placements", b"placements", "pods", b"pods", "verdict", b"verdict", "victims", b"victims"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__placement: _TypeAlias = _typing.Literal["placement"]  # noqa: Y015
     _WhichOneofArgType__placement: _TypeAlias = _typing.Literal["_placement", b"_placement"]  # noqa: Y015
@@ -1023,24 +1023,24 @@ class ReserveResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PROVENANCE_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """CODE_SUCCESS, or the status of the Reserve plugin that rejected it."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """VERDICT_CODE_SUCCESS, or the verdict of the Reserve plugin that rejected it."""
 
     def __init__(
         self,
         *,
         provenance: _objects_pb2.Provenance | None = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1125,7 +1125,7 @@ class PreemptionCandidate(_message.Message):
 
     @_builtins.property
     def violated_budgets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The disruption budgets that don't allow all victims to go, as NAMESPACE/NAME, sorted. Only in answers of Explain and Change."""
+        """The disruption budgets that don't allow all victims to go, as NAMESPACE/NAME, sorted. Only in answers of Explain and SuggestChanges."""
 
     def __init__(
         self,
@@ -1223,7 +1223,7 @@ class PreemptResponse(_message.Message):
     PROVENANCE_FIELD_NUMBER: _builtins.int
     CANDIDATES_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """The candidate's node that PostFilter would choose. Empty if there is none."""
@@ -1236,8 +1236,8 @@ class PreemptResponse(_message.Message):
         """The candidates, in the request's order, or in the order of node indices."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """CODE_SUCCESS if there is a candidate."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """VERDICT_CODE_SUCCESS if there is a candidate."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1249,12 +1249,12 @@ class PreemptResponse(_message.Message):
         provenance: _objects_pb2.Provenance | None = ...,
         candidates: _abc.Iterable[Global___PreemptionCandidate] | None = ...,
         node: _builtins.str = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "node", b"node", "provenance", b"provenance", "status", b"status", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "node", b"node", "provenance", b"provenance", "verdict", b"verdict", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1314,18 +1314,18 @@ Global___ExplainRequest: _TypeAlias = ExplainRequest  # noqa: Y015
 
 @_typing.final
 class PreFilterVerdict(_message.Message):
-    """The status of one plugin's PreFilter."""
+    """The verdict of one plugin's PreFilter."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PLUGIN_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
-    """The plugin that returned it, even if its status is CODE_SUCCESS."""
+    """The plugin that returned it, even if its verdict is VERDICT_CODE_SUCCESS."""
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """Its status."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """Its verdict."""
 
     @_builtins.property
     def nodes(self) -> _nodes_pb2.NodeNames:
@@ -1335,12 +1335,12 @@ class PreFilterVerdict(_message.Message):
         self,
         *,
         plugin: _builtins.str = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         nodes: _nodes_pb2.NodeNames | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "plugin", b"plugin", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "plugin", b"plugin", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1355,24 +1355,24 @@ class Rejections(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NODE_POSITIONS_FIELD_NUMBER: _builtins.int
-    STATUSES_FIELD_NUMBER: _builtins.int
+    VERDICTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def node_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """A position in ExplainResponse.nodes."""
 
     @_builtins.property
-    def statuses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """An index into ExplainResponse.verdicts.statuses."""
+    def verdicts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """An index into ExplainResponse.verdicts.distinct."""
 
     def __init__(
         self,
         *,
         node_positions: _abc.Iterable[_builtins.int] | None = ...,
-        statuses: _abc.Iterable[_builtins.int] | None = ...,
+        verdicts: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node_positions", b"node_positions", "statuses", b"statuses"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node_positions", b"node_positions", "verdicts", b"verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1456,7 +1456,7 @@ class ExplainResponse(_message.Message):
 
     PROVENANCE_FIELD_NUMBER: _builtins.int
     POD_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     PREFILTER_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     VERDICTS_FIELD_NUMBER: _builtins.int
@@ -1507,19 +1507,19 @@ class ExplainResponse(_message.Message):
         """The pod that was explained."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
+    def verdict(self) -> _verdicts_pb2.Verdict:
         """The verdict on the pod."""
 
     @_builtins.property
     def prefilter(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreFilterVerdict]:
-        """The statuses of PreFilter, in the profile's order. Plugins that skipped are absent."""
+        """The verdicts of PreFilter, in the profile's order. Plugins that skipped are absent."""
 
     @_builtins.property
     def nodes(self) -> _nodes_pb2.NodeList:
         """Every node of the selection, always present, in NodeSelection.answer_form."""
 
     @_builtins.property
-    def verdicts(self) -> _statuses_pb2.NodeVerdicts:
+    def verdicts(self) -> _verdicts_pb2.NodeVerdicts:
         """The verdict on each of them."""
 
     @_builtins.property
@@ -1531,7 +1531,7 @@ class ExplainResponse(_message.Message):
         """Positions in nodes of those that were scored. The columns of plugins and totals have one entry for each, in this order."""
 
     @_builtins.property
-    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_statuses_pb2.PluginScores]:
+    def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_verdicts_pb2.PluginScores]:
         """The scores of each plugin: raw, normalized, weighted. In the profile's order; plugins that skipped are absent."""
 
     @_builtins.property
@@ -1563,8 +1563,8 @@ class ExplainResponse(_message.Message):
         """If no node takes the pod: the nodes on which preemption could make room, as far as it looked, with the victims."""
 
     @_builtins.property
-    def otherwise(self) -> _statuses_pb2.Status:
-        """If a scheduling gate or its PodGroup holds the pod back, status says so, and this is the verdict without that. Absent
+    def otherwise(self) -> _verdicts_pb2.Verdict:
+        """If a scheduling gate or its PodGroup holds the pod back, `verdict` says so, and this is the verdict without that. Absent
         otherwise.
         """
 
@@ -1573,13 +1573,13 @@ class ExplainResponse(_message.Message):
         *,
         provenance: _objects_pb2.Provenance | None = ...,
         pod: _objects_pb2.PodReference | None = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         prefilter: _abc.Iterable[Global___PreFilterVerdict] | None = ...,
         nodes: _nodes_pb2.NodeList | None = ...,
-        verdicts: _statuses_pb2.NodeVerdicts | None = ...,
+        verdicts: _verdicts_pb2.NodeVerdicts | None = ...,
         rejections: Global___Rejections | None = ...,
         scored_positions: _abc.Iterable[_builtins.int] | None = ...,
-        plugins: _abc.Iterable[_statuses_pb2.PluginScores] | None = ...,
+        plugins: _abc.Iterable[_verdicts_pb2.PluginScores] | None = ...,
         totals: _abc.Iterable[_builtins.int] | None = ...,
         weight_sum: _builtins.int = ...,
         selected_position: _builtins.int | None = ...,
@@ -1594,13 +1594,13 @@ class ExplainResponse(_message.Message):
         nominated_pods: _abc.Iterable[Global___NominatedPod] | None = ...,
         candidates: _abc.Iterable[Global___PreemptionCandidate] | None = ...,
         preemption_node: _builtins.str = ...,
-        otherwise: _statuses_pb2.Status | None = ...,
+        otherwise: _verdicts_pb2.Verdict | None = ...,
         otherwise_position: _builtins.int | None = ...,
         other_pending_count: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "nodes", b"nodes", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "nodes", b"nodes", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "verdict", b"verdict", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "other_pending_count", b"other_pending_count", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "other_pending_count", b"other_pending_count", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "tie_positions", b"tie_positions", "totals", b"totals", "verdict", b"verdict", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__otherwise_position: _TypeAlias = _typing.Literal["otherwise_position"]  # noqa: Y015
     _WhichOneofArgType__otherwise_position: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position"]  # noqa: Y015

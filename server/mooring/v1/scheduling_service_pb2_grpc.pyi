@@ -65,7 +65,7 @@ class SchedulingServiceStub:
      |---------------------------------|------|-----------------------------------------------|
      | some node is feasible           | OK   | calls Score with the feasible ones            |
      | no node is feasible             | OK   | reads the verdicts; Preempt may help          |
-     | a selected name is unknown      | OK   | finds CODE_UNSCHEDULABLE_AND_UNRESOLVABLE there |
+     | a selected name is unknown      | OK   | finds VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE there |
      | otherwise                       |      | see the service                               |
     """
     Score: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScoreRequest, _scheduling_service_pb2.ScoreResponse]
@@ -119,18 +119,18 @@ class SchedulingServiceStub:
     Schedule: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleRequest, _scheduling_service_pb2.ScheduleResponse]
     """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
     earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
-    or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with
-    COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's status
-    is CODE_ERROR with the reason Bind would give.
+    or cannot be bound, does not fail the call or the pods after it: its verdict says so. Idempotent with
+    COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's verdict
+    is VERDICT_CODE_ERROR with the reason Bind would give.
 
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
-     | answered, whatever the statuses           | OK                  | reads the status of each pod       |
+     | answered, whatever the verdicts           | OK                  | reads the verdict of each pod       |
      | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | calls GetCapabilities              |
      | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
      | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
-     | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
+     | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: VERDICT_CODE_PENDING |
      | otherwise                                 |                     | see the service                    |
     """
     ScheduleGroups: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleGroupsRequest, _scheduling_service_pb2.ScheduleGroupsResponse]
@@ -138,12 +138,12 @@ class SchedulingServiceStub:
     the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
     the request, and each sees the earlier ones as in Schedule, in a dry run too. With the other commit modes all pods of a
     group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
-    fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
+    fail the call: its verdict says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
     never moves a pod that has a node: it counts as placed.
 
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
-     | answered, whatever the statuses           | OK                  | reads the status of each group     |
+     | answered, whatever the verdicts           | OK                  | reads the verdict of each group     |
      | group unknown (POD_GROUP_NOT_FOUND)       | NOT_FOUND           | pushes the PodGroup, or waits      |
      | the gate is off (GROUPS_OFF)              | FAILED_PRECONDITION | schedules the pods one by one      |
      | a pod of another group or namespace       | INVALID_ARGUMENT    | sends the group's own pods         |
@@ -160,7 +160,7 @@ class SchedulingServiceStub:
      | condition                                   | code                | what the caller does next |
      |---------------------------------------------|---------------------|---------------------------|
      | reserved, or reserved there before          | OK                  | calls Bind or Unreserve   |
-     | a filter or a Reserve plugin says no        | OK                  | reads the status; nothing is reserved |
+     | a filter or a Reserve plugin says no        | OK                  | reads the verdict; nothing is reserved |
      | reserved or bound on another node (POD_BOUND_ELSEWHERE) | FAILED_PRECONDITION | forgets the decision |
      | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
      | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
@@ -189,7 +189,7 @@ class SchedulingServiceStub:
      | condition                           | code             | what the caller does next             |
      |-------------------------------------|------------------|---------------------------------------|
      | some node can be made feasible      | OK               | deletes the victims of one candidate  |
-     | none can                            | OK               | finds no candidates, and the status   |
+     | none can                            | OK               | finds no candidates, and the verdict   |
      | a candidate's node or victim is unknown | OK           | finds that candidate left out         |
      | otherwise                           |                  | see the service                       |
     """
@@ -240,7 +240,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      |---------------------------------|------|-----------------------------------------------|
      | some node is feasible           | OK   | calls Score with the feasible ones            |
      | no node is feasible             | OK   | reads the verdicts; Preempt may help          |
-     | a selected name is unknown      | OK   | finds CODE_UNSCHEDULABLE_AND_UNRESOLVABLE there |
+     | a selected name is unknown      | OK   | finds VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE there |
      | otherwise                       |      | see the service                               |
     """
     Score: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScoreRequest, _scheduling_service_pb2.ScoreResponse]  # type: ignore[assignment]
@@ -294,18 +294,18 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
     Schedule: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleRequest, _scheduling_service_pb2.ScheduleResponse]  # type: ignore[assignment]
     """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
     earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
-    or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with
-    COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's status
-    is CODE_ERROR with the reason Bind would give.
+    or cannot be bound, does not fail the call or the pods after it: its verdict says so. Idempotent with
+    COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's verdict
+    is VERDICT_CODE_ERROR with the reason Bind would give.
 
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
-     | answered, whatever the statuses           | OK                  | reads the status of each pod       |
+     | answered, whatever the verdicts           | OK                  | reads the verdict of each pod       |
      | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | calls GetCapabilities              |
      | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
      | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
-     | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
+     | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: VERDICT_CODE_PENDING |
      | otherwise                                 |                     | see the service                    |
     """
     ScheduleGroups: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleGroupsRequest, _scheduling_service_pb2.ScheduleGroupsResponse]  # type: ignore[assignment]
@@ -313,12 +313,12 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
     the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
     the request, and each sees the earlier ones as in Schedule, in a dry run too. With the other commit modes all pods of a
     group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
-    fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
+    fail the call: its verdict says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
     never moves a pod that has a node: it counts as placed.
 
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
-     | answered, whatever the statuses           | OK                  | reads the status of each group     |
+     | answered, whatever the verdicts           | OK                  | reads the verdict of each group     |
      | group unknown (POD_GROUP_NOT_FOUND)       | NOT_FOUND           | pushes the PodGroup, or waits      |
      | the gate is off (GROUPS_OFF)              | FAILED_PRECONDITION | schedules the pods one by one      |
      | a pod of another group or namespace       | INVALID_ARGUMENT    | sends the group's own pods         |
@@ -335,7 +335,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | condition                                   | code                | what the caller does next |
      |---------------------------------------------|---------------------|---------------------------|
      | reserved, or reserved there before          | OK                  | calls Bind or Unreserve   |
-     | a filter or a Reserve plugin says no        | OK                  | reads the status; nothing is reserved |
+     | a filter or a Reserve plugin says no        | OK                  | reads the verdict; nothing is reserved |
      | reserved or bound on another node (POD_BOUND_ELSEWHERE) | FAILED_PRECONDITION | forgets the decision |
      | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
      | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
@@ -364,7 +364,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | condition                           | code             | what the caller does next             |
      |-------------------------------------|------------------|---------------------------------------|
      | some node can be made feasible      | OK               | deletes the victims of one candidate  |
-     | none can                            | OK               | finds no candidates, and the status   |
+     | none can                            | OK               | finds no candidates, and the verdict   |
      | a candidate's node or victim is unknown | OK           | finds that candidate left out         |
      | otherwise                           |                  | see the service                       |
     """
@@ -418,7 +418,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          |---------------------------------|------|-----------------------------------------------|
          | some node is feasible           | OK   | calls Score with the feasible ones            |
          | no node is feasible             | OK   | reads the verdicts; Preempt may help          |
-         | a selected name is unknown      | OK   | finds CODE_UNSCHEDULABLE_AND_UNRESOLVABLE there |
+         | a selected name is unknown      | OK   | finds VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE there |
          | otherwise                       |      | see the service                               |
         """
 
@@ -496,18 +496,18 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_scheduling_service_pb2.ScheduleResponse, _abc.Awaitable[_scheduling_service_pb2.ScheduleResponse]]:
         """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
         earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
-        or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with
-        COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's status
-        is CODE_ERROR with the reason Bind would give.
+        or cannot be bound, does not fail the call or the pods after it: its verdict says so. Idempotent with
+        COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's verdict
+        is VERDICT_CODE_ERROR with the reason Bind would give.
 
          | condition                                 | code                | what the caller does next          |
          |-------------------------------------------|---------------------|------------------------------------|
-         | answered, whatever the statuses           | OK                  | reads the status of each pod       |
+         | answered, whatever the verdicts           | OK                  | reads the verdict of each pod       |
          | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | calls GetCapabilities              |
          | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
          | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
          | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
-         | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
+         | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: VERDICT_CODE_PENDING |
          | otherwise                                 |                     | see the service                    |
         """
 
@@ -521,12 +521,12 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
         the request, and each sees the earlier ones as in Schedule, in a dry run too. With the other commit modes all pods of a
         group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
-        fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
+        fail the call: its verdict says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
         never moves a pod that has a node: it counts as placed.
 
          | condition                                 | code                | what the caller does next          |
          |-------------------------------------------|---------------------|------------------------------------|
-         | answered, whatever the statuses           | OK                  | reads the status of each group     |
+         | answered, whatever the verdicts           | OK                  | reads the verdict of each group     |
          | group unknown (POD_GROUP_NOT_FOUND)       | NOT_FOUND           | pushes the PodGroup, or waits      |
          | the gate is off (GROUPS_OFF)              | FAILED_PRECONDITION | schedules the pods one by one      |
          | a pod of another group or namespace       | INVALID_ARGUMENT    | sends the group's own pods         |
@@ -549,7 +549,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | condition                                   | code                | what the caller does next |
          |---------------------------------------------|---------------------|---------------------------|
          | reserved, or reserved there before          | OK                  | calls Bind or Unreserve   |
-         | a filter or a Reserve plugin says no        | OK                  | reads the status; nothing is reserved |
+         | a filter or a Reserve plugin says no        | OK                  | reads the verdict; nothing is reserved |
          | reserved or bound on another node (POD_BOUND_ELSEWHERE) | FAILED_PRECONDITION | forgets the decision |
          | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
          | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
@@ -590,7 +590,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | condition                           | code             | what the caller does next             |
          |-------------------------------------|------------------|---------------------------------------|
          | some node can be made feasible      | OK               | deletes the victims of one candidate  |
-         | none can                            | OK               | finds no candidates, and the status   |
+         | none can                            | OK               | finds no candidates, and the verdict   |
          | a candidate's node or victim is unknown | OK           | finds that candidate left out         |
          | otherwise                           |                  | see the service                       |
         """

@@ -12,7 +12,7 @@ from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring.v1 import cluster_service_pb2 as _cluster_service_pb2
 from mooring.v1 import objects_pb2 as _objects_pb2
 from mooring.v1 import scheduling_service_pb2 as _scheduling_service_pb2
-from mooring.v1 import statuses_pb2 as _statuses_pb2
+from mooring.v1 import verdicts_pb2 as _verdicts_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -564,8 +564,8 @@ class CommitSessionResponse(_message.Message):
 Global___CommitSessionResponse: _TypeAlias = CommitSessionResponse  # noqa: Y015
 
 @_typing.final
-class CapacityRequest(_message.Message):
-    """Request of SimulationService.Capacity."""
+class EstimateCapacityRequest(_message.Message):
+    """Request of SimulationService.EstimateCapacity."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -611,7 +611,7 @@ class CapacityRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___CapacityRequest: _TypeAlias = CapacityRequest  # noqa: Y015
+Global___EstimateCapacityRequest: _TypeAlias = EstimateCapacityRequest  # noqa: Y015
 
 @_typing.final
 class NodeCount(_message.Message):
@@ -654,8 +654,8 @@ class ShapeCapacity(_message.Message):
     limited: _builtins.bool
     """Whether there may be room for more: the limit ended the search."""
     @_builtins.property
-    def end(self) -> _statuses_pb2.Status:
-        """Why the next pod would find no node. CODE_SUCCESS if the limit ended the search."""
+    def end(self) -> _verdicts_pb2.Verdict:
+        """Why the next pod would find no node. VERDICT_CODE_SUCCESS if the limit ended the search."""
 
     @_builtins.property
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeCount]:
@@ -666,7 +666,7 @@ class ShapeCapacity(_message.Message):
         *,
         count: _builtins.int = ...,
         limited: _builtins.bool = ...,
-        end: _statuses_pb2.Status | None = ...,
+        end: _verdicts_pb2.Verdict | None = ...,
         nodes: _abc.Iterable[Global___NodeCount] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
@@ -678,8 +678,8 @@ class ShapeCapacity(_message.Message):
 Global___ShapeCapacity: _TypeAlias = ShapeCapacity  # noqa: Y015
 
 @_typing.final
-class CapacityResponse(_message.Message):
-    """Response of SimulationService.Capacity."""
+class EstimateCapacityResponse(_message.Message):
+    """Response of SimulationService.EstimateCapacity."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -727,11 +727,11 @@ class CapacityResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___CapacityResponse: _TypeAlias = CapacityResponse  # noqa: Y015
+Global___EstimateCapacityResponse: _TypeAlias = EstimateCapacityResponse  # noqa: Y015
 
 @_typing.final
-class RemovalRequest(_message.Message):
-    """Request of SimulationService.Removal."""
+class PlanRemovalRequest(_message.Message):
+    """Request of SimulationService.PlanRemoval."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -755,7 +755,7 @@ class RemovalRequest(_message.Message):
     mode: Global___RemovalMode.ValueType
     """OPTIONAL. How the nodes are removed; default REMOVAL_MODE_DRAIN."""
     ignore_pending: _builtins.bool
-    """OPTIONAL. As in CapacityRequest; default false."""
+    """OPTIONAL. As in EstimateCapacityRequest; default false."""
     @_builtins.property
     def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """OPTIONAL. The nodes, in this order; default all, by name."""
@@ -777,7 +777,7 @@ class RemovalRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___RemovalRequest: _TypeAlias = RemovalRequest  # noqa: Y015
+Global___PlanRemovalRequest: _TypeAlias = PlanRemovalRequest  # noqa: Y015
 
 @_typing.final
 class Landing(_message.Message):
@@ -787,7 +787,7 @@ class Landing(_message.Message):
 
     POD_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     WAITS_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """Its new node, empty if there is none."""
@@ -800,7 +800,7 @@ class Landing(_message.Message):
         """The pod."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
+    def verdict(self) -> _verdicts_pb2.Verdict:
         """Why it finds no node, blocks the removal, or waits."""
 
     def __init__(
@@ -808,12 +808,12 @@ class Landing(_message.Message):
         *,
         pod: _objects_pb2.PodReference | None = ...,
         node: _builtins.str = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         waits: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod", "status", b"status", "waits", b"waits"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod", "verdict", b"verdict", "waits", b"waits"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -870,8 +870,8 @@ class NodeRemoval(_message.Message):
 Global___NodeRemoval: _TypeAlias = NodeRemoval  # noqa: Y015
 
 @_typing.final
-class RemovalResponse(_message.Message):
-    """Response of SimulationService.Removal."""
+class PlanRemovalResponse(_message.Message):
+    """Response of SimulationService.PlanRemoval."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -882,7 +882,7 @@ class RemovalResponse(_message.Message):
     UNPLACED_FIELD_NUMBER: _builtins.int
     PREEMPTED_FIELD_NUMBER: _builtins.int
     placed_count: _builtins.int
-    """As in CapacityResponse."""
+    """As in EstimateCapacityResponse."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -893,15 +893,15 @@ class RemovalResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """As in CapacityResponse."""
+        """As in EstimateCapacityResponse."""
 
     @_builtins.property
     def unplaced(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
-        """As in CapacityResponse."""
+        """As in EstimateCapacityResponse."""
 
     @_builtins.property
     def preempted(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
-        """As in CapacityResponse."""
+        """As in EstimateCapacityResponse."""
 
     def __init__(
         self,
@@ -919,7 +919,7 @@ class RemovalResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___RemovalResponse: _TypeAlias = RemovalResponse  # noqa: Y015
+Global___PlanRemovalResponse: _TypeAlias = PlanRemovalResponse  # noqa: Y015
 
 @_typing.final
 class NodeGroup(_message.Message):
@@ -960,8 +960,8 @@ class NodeGroup(_message.Message):
 Global___NodeGroup: _TypeAlias = NodeGroup  # noqa: Y015
 
 @_typing.final
-class NodeGroupsRequest(_message.Message):
-    """Request of SimulationService.NodeGroups."""
+class PlanNodeGroupsRequest(_message.Message):
+    """Request of SimulationService.PlanNodeGroups."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -999,7 +999,7 @@ class NodeGroupsRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___NodeGroupsRequest: _TypeAlias = NodeGroupsRequest  # noqa: Y015
+Global___PlanNodeGroupsRequest: _TypeAlias = PlanNodeGroupsRequest  # noqa: Y015
 
 @_typing.final
 class LeftOverPod(_message.Message):
@@ -1008,24 +1008,24 @@ class LeftOverPod(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     POD_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def pod(self) -> _objects_pb2.PodReference:
         """The pod."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
+    def verdict(self) -> _verdicts_pb2.Verdict:
         """The reason. Only the first three options that leave pods over have it."""
 
     def __init__(
         self,
         *,
         pod: _objects_pb2.PodReference | None = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1134,8 +1134,8 @@ class NodeGroupCombination(_message.Message):
 Global___NodeGroupCombination: _TypeAlias = NodeGroupCombination  # noqa: Y015
 
 @_typing.final
-class NodeGroupsResponse(_message.Message):
-    """Response of SimulationService.NodeGroups."""
+class PlanNodeGroupsResponse(_message.Message):
+    """Response of SimulationService.PlanNodeGroups."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1163,7 +1163,7 @@ class NodeGroupsResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """As in CapacityResponse."""
+        """As in EstimateCapacityResponse."""
 
     @_builtins.property
     def together(self) -> Global___NodeGroupCombination:
@@ -1177,7 +1177,7 @@ class NodeGroupsResponse(_message.Message):
 
     @_builtins.property
     def preempted(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
-        """As in CapacityResponse."""
+        """As in EstimateCapacityResponse."""
 
     def __init__(
         self,
@@ -1197,11 +1197,11 @@ class NodeGroupsResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___NodeGroupsResponse: _TypeAlias = NodeGroupsResponse  # noqa: Y015
+Global___PlanNodeGroupsResponse: _TypeAlias = PlanNodeGroupsResponse  # noqa: Y015
 
 @_typing.final
-class ChangeRequest(_message.Message):
-    """Request of SimulationService.Change."""
+class SuggestChangesRequest(_message.Message):
+    """Request of SimulationService.SuggestChanges."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1251,7 +1251,7 @@ class ChangeRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ChangeRequest: _TypeAlias = ChangeRequest  # noqa: Y015
+Global___SuggestChangesRequest: _TypeAlias = SuggestChangesRequest  # noqa: Y015
 
 @_typing.final
 class AddedToleration(_message.Message):
@@ -1456,13 +1456,13 @@ class ChangeOption(_message.Message):
 Global___ChangeOption: _TypeAlias = ChangeOption  # noqa: Y015
 
 @_typing.final
-class ChangeResponse(_message.Message):
-    """Response of SimulationService.Change."""
+class SuggestChangesResponse(_message.Message):
+    """Response of SimulationService.SuggestChanges."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PROVENANCE_FIELD_NUMBER: _builtins.int
-    STATUS_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
     OPTIONS_FIELD_NUMBER: _builtins.int
     COMPLETE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
@@ -1477,8 +1477,8 @@ class ChangeResponse(_message.Message):
         """The state and configuration used."""
 
     @_builtins.property
-    def status(self) -> _statuses_pb2.Status:
-        """The verdict on the unchanged pod or group; CODE_SUCCESS = some node or placement takes it."""
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """The verdict on the unchanged pod or group; VERDICT_CODE_SUCCESS = some node or placement takes it."""
 
     @_builtins.property
     def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeOption]:
@@ -1500,17 +1500,17 @@ class ChangeResponse(_message.Message):
         self,
         *,
         provenance: _objects_pb2.Provenance | None = ...,
-        status: _statuses_pb2.Status | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
         options: _abc.Iterable[Global___ChangeOption] | None = ...,
         complete: _builtins.bool = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         candidates: _abc.Iterable[_scheduling_service_pb2.PreemptionCandidate] | None = ...,
         preemption_node: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "status", b"status"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "complete", b"complete", "options", b"options", "preemption_node", b"preemption_node", "provenance", b"provenance", "status", b"status", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "complete", b"complete", "options", b"options", "preemption_node", b"preemption_node", "provenance", b"provenance", "verdict", b"verdict", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ChangeResponse: _TypeAlias = ChangeResponse  # noqa: Y015
+Global___SuggestChangesResponse: _TypeAlias = SuggestChangesResponse  # noqa: Y015

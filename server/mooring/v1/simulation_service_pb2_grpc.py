@@ -91,25 +91,25 @@ class SimulationServiceStub:
                 request_serializer=mooring_dot_v1_dot_simulation__service__pb2.CommitSessionRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.CommitSessionResponse.FromString,
                 _registered_method=True)
-        self.Capacity = channel.unary_unary(
-                '/mooring.v1.SimulationService/Capacity',
-                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.CapacityRequest.SerializeToString,
-                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.CapacityResponse.FromString,
+        self.EstimateCapacity = channel.unary_unary(
+                '/mooring.v1.SimulationService/EstimateCapacity',
+                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.EstimateCapacityRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.EstimateCapacityResponse.FromString,
                 _registered_method=True)
-        self.Removal = channel.unary_unary(
-                '/mooring.v1.SimulationService/Removal',
-                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalRequest.SerializeToString,
-                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalResponse.FromString,
+        self.PlanRemoval = channel.unary_unary(
+                '/mooring.v1.SimulationService/PlanRemoval',
+                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.PlanRemovalRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.PlanRemovalResponse.FromString,
                 _registered_method=True)
-        self.NodeGroups = channel.unary_unary(
-                '/mooring.v1.SimulationService/NodeGroups',
-                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.SerializeToString,
-                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.FromString,
+        self.PlanNodeGroups = channel.unary_unary(
+                '/mooring.v1.SimulationService/PlanNodeGroups',
+                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.PlanNodeGroupsRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.PlanNodeGroupsResponse.FromString,
                 _registered_method=True)
-        self.Change = channel.unary_unary(
-                '/mooring.v1.SimulationService/Change',
-                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeRequest.SerializeToString,
-                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeResponse.FromString,
+        self.SuggestChanges = channel.unary_unary(
+                '/mooring.v1.SimulationService/SuggestChanges',
+                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesResponse.FromString,
                 _registered_method=True)
 
 
@@ -200,7 +200,7 @@ class SimulationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Capacity(self, request, context):
+    def EstimateCapacity(self, request, context):
         """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
         have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
         Idempotent.
@@ -209,7 +209,7 @@ class SimulationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Removal(self, request, context):
+    def PlanRemoval(self, request, context):
         """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
         while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
         Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
@@ -218,7 +218,7 @@ class SimulationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def NodeGroups(self, request, context):
+    def PlanNodeGroups(self, request, context):
         """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
         and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
         A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
@@ -227,14 +227,14 @@ class SimulationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Change(self, request, context):
+    def SuggestChanges(self, request, context):
         """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
         node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
         nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
         | condition                                           | code                | the caller then                   |
         |-----------------------------------------------------|---------------------|-----------------------------------|
-        | answered, with or without options                   | OK                  | reads status and complete         |
+        | answered, with or without options                   | OK                  | reads verdict and complete         |
         | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
         | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
         | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
@@ -283,25 +283,25 @@ def add_SimulationServiceServicer_to_server(servicer, server):
                     request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.CommitSessionRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_simulation__service__pb2.CommitSessionResponse.SerializeToString,
             ),
-            'Capacity': grpc.unary_unary_rpc_method_handler(
-                    servicer.Capacity,
-                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.CapacityRequest.FromString,
-                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.CapacityResponse.SerializeToString,
+            'EstimateCapacity': grpc.unary_unary_rpc_method_handler(
+                    servicer.EstimateCapacity,
+                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.EstimateCapacityRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.EstimateCapacityResponse.SerializeToString,
             ),
-            'Removal': grpc.unary_unary_rpc_method_handler(
-                    servicer.Removal,
-                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalRequest.FromString,
-                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalResponse.SerializeToString,
+            'PlanRemoval': grpc.unary_unary_rpc_method_handler(
+                    servicer.PlanRemoval,
+                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.PlanRemovalRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.PlanRemovalResponse.SerializeToString,
             ),
-            'NodeGroups': grpc.unary_unary_rpc_method_handler(
-                    servicer.NodeGroups,
-                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.FromString,
-                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.SerializeToString,
+            'PlanNodeGroups': grpc.unary_unary_rpc_method_handler(
+                    servicer.PlanNodeGroups,
+                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.PlanNodeGroupsRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.PlanNodeGroupsResponse.SerializeToString,
             ),
-            'Change': grpc.unary_unary_rpc_method_handler(
-                    servicer.Change,
-                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeRequest.FromString,
-                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeResponse.SerializeToString,
+            'SuggestChanges': grpc.unary_unary_rpc_method_handler(
+                    servicer.SuggestChanges,
+                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -526,7 +526,7 @@ class SimulationService:
             _registered_method=True)
 
     @staticmethod
-    def Capacity(request,
+    def EstimateCapacity(request,
             target,
             options=(),
             channel_credentials=None,
@@ -539,9 +539,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/mooring.v1.SimulationService/Capacity',
-            mooring_dot_v1_dot_simulation__service__pb2.CapacityRequest.SerializeToString,
-            mooring_dot_v1_dot_simulation__service__pb2.CapacityResponse.FromString,
+            '/mooring.v1.SimulationService/EstimateCapacity',
+            mooring_dot_v1_dot_simulation__service__pb2.EstimateCapacityRequest.SerializeToString,
+            mooring_dot_v1_dot_simulation__service__pb2.EstimateCapacityResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -553,7 +553,7 @@ class SimulationService:
             _registered_method=True)
 
     @staticmethod
-    def Removal(request,
+    def PlanRemoval(request,
             target,
             options=(),
             channel_credentials=None,
@@ -566,9 +566,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/mooring.v1.SimulationService/Removal',
-            mooring_dot_v1_dot_simulation__service__pb2.RemovalRequest.SerializeToString,
-            mooring_dot_v1_dot_simulation__service__pb2.RemovalResponse.FromString,
+            '/mooring.v1.SimulationService/PlanRemoval',
+            mooring_dot_v1_dot_simulation__service__pb2.PlanRemovalRequest.SerializeToString,
+            mooring_dot_v1_dot_simulation__service__pb2.PlanRemovalResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -580,7 +580,7 @@ class SimulationService:
             _registered_method=True)
 
     @staticmethod
-    def NodeGroups(request,
+    def PlanNodeGroups(request,
             target,
             options=(),
             channel_credentials=None,
@@ -593,9 +593,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/mooring.v1.SimulationService/NodeGroups',
-            mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.SerializeToString,
-            mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.FromString,
+            '/mooring.v1.SimulationService/PlanNodeGroups',
+            mooring_dot_v1_dot_simulation__service__pb2.PlanNodeGroupsRequest.SerializeToString,
+            mooring_dot_v1_dot_simulation__service__pb2.PlanNodeGroupsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -607,7 +607,7 @@ class SimulationService:
             _registered_method=True)
 
     @staticmethod
-    def Change(request,
+    def SuggestChanges(request,
             target,
             options=(),
             channel_credentials=None,
@@ -620,9 +620,9 @@ class SimulationService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/mooring.v1.SimulationService/Change',
-            mooring_dot_v1_dot_simulation__service__pb2.ChangeRequest.SerializeToString,
-            mooring_dot_v1_dot_simulation__service__pb2.ChangeResponse.FromString,
+            '/mooring.v1.SimulationService/SuggestChanges',
+            mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesRequest.SerializeToString,
+            mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesResponse.FromString,
             options,
             channel_credentials,
             insecure,

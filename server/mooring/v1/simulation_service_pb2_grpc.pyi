@@ -85,29 +85,29 @@ class SimulationServiceStub:
     """
     CommitSession: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.CommitSessionRequest, _simulation_service_pb2.CommitSessionResponse]
     """Forgets a mark and those after it: what was done since stays. Fails as RevertSession. Not idempotent."""
-    Capacity: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.CapacityRequest, _simulation_service_pb2.CapacityResponse]
+    EstimateCapacity: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.EstimateCapacityRequest, _simulation_service_pb2.EstimateCapacityResponse]
     """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
     have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
     Idempotent.
     """
-    Removal: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]
+    PlanRemoval: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.PlanRemovalRequest, _simulation_service_pb2.PlanRemovalResponse]
     """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
     while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
-    NodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]
+    PlanNodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.PlanNodeGroupsRequest, _simulation_service_pb2.PlanNodeGroupsResponse]
     """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
     and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
     A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
-    Change: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]
+    SuggestChanges: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.SuggestChangesRequest, _simulation_service_pb2.SuggestChangesResponse]
     """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
     node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
     nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
      | condition                                           | code                | the caller then                   |
      |-----------------------------------------------------|---------------------|-----------------------------------|
-     | answered, with or without options                   | OK                  | reads status and complete         |
+     | answered, with or without options                   | OK                  | reads verdict and complete         |
      | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
      | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
      | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
@@ -172,29 +172,29 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     """
     CommitSession: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.CommitSessionRequest, _simulation_service_pb2.CommitSessionResponse]  # type: ignore[assignment]
     """Forgets a mark and those after it: what was done since stays. Fails as RevertSession. Not idempotent."""
-    Capacity: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.CapacityRequest, _simulation_service_pb2.CapacityResponse]  # type: ignore[assignment]
+    EstimateCapacity: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.EstimateCapacityRequest, _simulation_service_pb2.EstimateCapacityResponse]  # type: ignore[assignment]
     """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
     have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
     Idempotent.
     """
-    Removal: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]  # type: ignore[assignment]
+    PlanRemoval: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.PlanRemovalRequest, _simulation_service_pb2.PlanRemovalResponse]  # type: ignore[assignment]
     """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
     while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
-    NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
+    PlanNodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.PlanNodeGroupsRequest, _simulation_service_pb2.PlanNodeGroupsResponse]  # type: ignore[assignment]
     """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
     and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
     A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
-    Change: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]  # type: ignore[assignment]
+    SuggestChanges: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.SuggestChangesRequest, _simulation_service_pb2.SuggestChangesResponse]  # type: ignore[assignment]
     """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
     node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
     nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
      | condition                                           | code                | the caller then                   |
      |-----------------------------------------------------|---------------------|-----------------------------------|
-     | answered, with or without options                   | OK                  | reads status and complete         |
+     | answered, with or without options                   | OK                  | reads verdict and complete         |
      | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
      | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
      | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
@@ -300,51 +300,51 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Forgets a mark and those after it: what was done since stays. Fails as RevertSession. Not idempotent."""
 
     @_abc_1.abstractmethod
-    def Capacity(
+    def EstimateCapacity(
         self,
-        request: _simulation_service_pb2.CapacityRequest,
+        request: _simulation_service_pb2.EstimateCapacityRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_simulation_service_pb2.CapacityResponse, _abc.Awaitable[_simulation_service_pb2.CapacityResponse]]:
+    ) -> _typing.Union[_simulation_service_pb2.EstimateCapacityResponse, _abc.Awaitable[_simulation_service_pb2.EstimateCapacityResponse]]:
         """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
         have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
         Idempotent.
         """
 
     @_abc_1.abstractmethod
-    def Removal(
+    def PlanRemoval(
         self,
-        request: _simulation_service_pb2.RemovalRequest,
+        request: _simulation_service_pb2.PlanRemovalRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_simulation_service_pb2.RemovalResponse, _abc.Awaitable[_simulation_service_pb2.RemovalResponse]]:
+    ) -> _typing.Union[_simulation_service_pb2.PlanRemovalResponse, _abc.Awaitable[_simulation_service_pb2.PlanRemovalResponse]]:
         """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
         while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
         Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
         """
 
     @_abc_1.abstractmethod
-    def NodeGroups(
+    def PlanNodeGroups(
         self,
-        request: _simulation_service_pb2.NodeGroupsRequest,
+        request: _simulation_service_pb2.PlanNodeGroupsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_simulation_service_pb2.NodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.NodeGroupsResponse]]:
+    ) -> _typing.Union[_simulation_service_pb2.PlanNodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.PlanNodeGroupsResponse]]:
         """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
         and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
         A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
         """
 
     @_abc_1.abstractmethod
-    def Change(
+    def SuggestChanges(
         self,
-        request: _simulation_service_pb2.ChangeRequest,
+        request: _simulation_service_pb2.SuggestChangesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_simulation_service_pb2.ChangeResponse, _abc.Awaitable[_simulation_service_pb2.ChangeResponse]]:
+    ) -> _typing.Union[_simulation_service_pb2.SuggestChangesResponse, _abc.Awaitable[_simulation_service_pb2.SuggestChangesResponse]]:
         """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
         node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
         nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
          | condition                                           | code                | the caller then                   |
          |-----------------------------------------------------|---------------------|-----------------------------------|
-         | answered, with or without options                   | OK                  | reads status and complete         |
+         | answered, with or without options                   | OK                  | reads verdict and complete         |
          | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
          | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
          | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |

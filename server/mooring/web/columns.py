@@ -6,16 +6,16 @@ All numbers are little-endian. The header has everything about arrays under ``ar
 whatever is the smallest for the values, and the offset is counted from the first byte behind the zeros and is
 a multiple of 8. Whole numbers beyond 2**53 are rounded. With N nodes, S of them scored:
 
-- ``verdicts`` [N]: an index into ``statuses`` each.
+- ``verdicts`` [N]: an index into ``distinct`` each.
 - ``scored`` [S]: positions of nodes, ascending; ``totals`` [S]; per plugin number P ``raw.P`` and
   ``normalized.P`` [S].
 - ``ties``: positions of the nodes with the highest total, the selected one included.
-- ``rejections.nodes`` and ``rejections.statuses``: each rejection, by position of the node, ascending, and
-  index into ``statuses``; both are empty where only the first rejection of each node is known.
+- ``rejections.nodes`` and ``rejections.verdicts``: each rejection, by position of the node, ascending, and
+  index into ``distinct``; both are empty where only the first rejection of each node is known.
 - ``free.R`` [N] per resource number R: what each node has left, CPU in thousandths; [0] if no node offers it.
 
 The rest of the header: ``made`` ("kept", "again" or "now"), ``decision`` (absent for "now"), ``agrees`` and
-``differences`` (for "again"), ``pod``, ``provenance``, ``status``, ``prefilter``, ``statuses`` (the first one
+``differences`` (for "again"), ``pod``, ``provenance``, ``verdict``, ``prefilter``, ``distinct`` (the first
 is success), all as the contract's JSON; ``nodes`` (names), ``plugins`` ([{"name", "weight"}]), ``weightSum``,
 ``resources`` ([{"name", "requested"}]), ``selected`` (a position; absent without one), ``assigned`` (the node
 that the pod is on already; "" = none), ``evaluated``, ``feasible``, ``seed`` (a string), ``warnings``.
@@ -58,9 +58,9 @@ def _header(explanation: ExplainResponse) -> dict[str, Any]:
     found = {
         "pod": MessageToDict(explanation.pod),
         "provenance": MessageToDict(explanation.provenance),
-        "status": MessageToDict(explanation.status),
+        "verdict": MessageToDict(explanation.verdict),
         "prefilter": [MessageToDict(verdict) for verdict in explanation.prefilter],
-        "statuses": [MessageToDict(status) for status in explanation.verdicts.statuses],
+        "distinct": [MessageToDict(verdict) for verdict in explanation.verdicts.distinct],
         "nodes": listed_names(explanation.nodes),
         "plugins": [{"name": one.plugin, "weight": one.weight} for one in explanation.plugins],
         "weightSum": explanation.weight_sum,
@@ -79,12 +79,12 @@ def _header(explanation: ExplainResponse) -> dict[str, Any]:
 def _columns(explanation: ExplainResponse) -> Iterator[tuple[str, Any]]:
     # No verdicts at all mean that every node is feasible.
     count = len(listed_names(explanation.nodes))
-    yield "verdicts", explanation.verdicts.node_statuses or np.zeros(count, np.int64)
+    yield "verdicts", explanation.verdicts.node_verdicts or np.zeros(count, np.int64)
     yield "scored", explanation.scored_positions
     yield "totals", explanation.totals
     yield "ties", explanation.tie_positions
     yield "rejections.nodes", explanation.rejections.node_positions
-    yield "rejections.statuses", explanation.rejections.statuses
+    yield "rejections.verdicts", explanation.rejections.verdicts
     for number, plugin in enumerate(explanation.plugins):
         yield f"raw.{number}", plugin.raw
         yield f"normalized.{number}", plugin.normalized

@@ -237,8 +237,8 @@ def schedule_request(count: int, first: int, *, prefix: str = "pod") -> scheduli
 
 
 def _check(response: scheduling.ScheduleResponse, count: int) -> None:
-    if len(response.pod_statuses) != count or any(response.pod_statuses):
-        raise RuntimeError(f"not every pod found a node: {list(response.statuses)}")
+    if len(response.pod_verdicts) != count or any(response.pod_verdicts):
+        raise RuntimeError(f"not every pod found a node: {list(response.verdicts)}")
 
 
 @cache

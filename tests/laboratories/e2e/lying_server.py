@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from mooring.v1 import nodes_pb2 as nodes
 from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1 import statuses_pb2 as statuses
+from mooring.v1 import verdicts_pb2 as said
 
 Method: TypeAlias = Callable[[bytes, grpc.ServicerContext], bytes]
 
@@ -45,16 +45,16 @@ def _always(answer: Message) -> Method:
 
 
 def _answers(node: str, total: int, ties: Sequence[str]) -> dict[str, Message]:
-    success = statuses.Status(code=statuses.CODE_SUCCESS)
-    verdicts = statuses.NodeVerdicts(statuses=[success])
-    raw = statuses.PluginScores(plugin="Fake", raw=_SCORES)
-    weighted = statuses.PluginScores(plugin="Fake", weighted=_SCORES)
+    success = said.Verdict(code=said.VERDICT_CODE_SUCCESS)
+    verdicts = said.NodeVerdicts(distinct=[success])
+    raw = said.PluginScores(plugin="Fake", raw=_SCORES)
+    weighted = said.PluginScores(plugin="Fake", weighted=_SCORES)
     return {
         "Filter": scheduling.FilterResponse(nodes=_named(*_NAMES), verdicts=verdicts),
         "Score": scheduling.ScoreResponse(plugins=[raw]),
         "NormalizeScore": scheduling.NormalizeScoreResponse(plugins=[weighted]),
         "Schedule": scheduling.ScheduleResponse(
-            nodes=_named(node), statuses=[success], pod_statuses=[0], totals=[total], ties=[_named(*ties)]
+            nodes=_named(node), verdicts=[success], pod_verdicts=[0], totals=[total], ties=[_named(*ties)]
         ),
         "Bind": scheduling.BindResponse(outcome=scheduling.BIND_OUTCOME_LOCAL),
     }

@@ -66,7 +66,7 @@ class MooringClient:
     def preferred(self, pod: Manifest) -> list[str]:
         """The nodes with the highest total for a pod that the server knows."""
         answer = self.schedule(pod)
-        assert answer.statuses[answer.pod_statuses[0]].code == 1, answer.statuses
+        assert answer.verdicts[answer.pod_verdicts[0]].code == 1, answer.verdicts
         return sorted(answer.ties[0].names.names)
 
     def bind(self, pod: Manifest, node: str) -> scheduling.BindOutcome.ValueType:

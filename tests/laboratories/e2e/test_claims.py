@@ -60,7 +60,7 @@ def placed(client: MooringClient, pod: Manifest) -> str:
 
     def attempt() -> list[str] | None:
         answer = client.schedule(pod, scheduling.COMMIT_MODE_BIND)
-        status = answer.statuses[answer.pod_statuses[0]]
+        status = answer.verdicts[answer.pod_verdicts[0]]
         if status.code == 1:
             return [""]
         # Each kind has a watch of its own, so a claim may be known before its volume.
@@ -112,7 +112,7 @@ def test_a_claim_on_devices_is_allocated_and_reserved(
     assert status["allocation"]["devices"]["config"] == [{"source": "FromClass", **config[0]}]
     assert api.node_of("first") == "n1"
     answer = client.schedule(second, scheduling.COMMIT_MODE_BIND)
-    assert list(answer.statuses[answer.pod_statuses[0]].reasons) == ["cannot allocate all claims"]
+    assert list(answer.verdicts[answer.pod_verdicts[0]].reasons) == ["cannot allocate all claims"]
     assert "allocation" not in api.call("GET", f"{CLAIMS}/second").get("status", {})
 
 
@@ -139,7 +139,7 @@ def test_a_claim_is_made_for_a_resource_for_which_a_device_stands(
     uses = {"containerName": "main", "resourceName": "example.com/gpu", "requestName": request["name"]}
     assert told == {"requestMappings": [uses], "resourceClaimName": claim["metadata"]["name"]}
     answer = client.schedule(second, scheduling.COMMIT_MODE_BIND)
-    assert list(answer.statuses[answer.pod_statuses[0]].reasons) == ["cannot allocate all claims"]
+    assert list(answer.verdicts[answer.pod_verdicts[0]].reasons) == ["cannot allocate all claims"]
     assert len(api.items(CLAIMS)) == 1
 
 

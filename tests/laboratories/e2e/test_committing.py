@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from mooring.v1 import objects_pb2, statuses_pb2
+from mooring.v1 import objects_pb2, verdicts_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest
 from tests.process import wait_until
@@ -168,7 +168,7 @@ def test_last_ip_race(world: World) -> None:
 
     def schedule(item: Manifest) -> bool:
         answer = world.client.schedule(item, scheduling.COMMIT_MODE_BIND)
-        return answer.statuses[answer.pod_statuses[0]].code == statuses_pb2.CODE_SUCCESS
+        return answer.verdicts[answer.pod_verdicts[0]].code == verdicts_pb2.VERDICT_CODE_SUCCESS
 
     with ThreadPoolExecutor(8) as clients:
         won = list(clients.map(schedule, pods))
@@ -189,7 +189,7 @@ def test_a_reservation_ends_with_its_pod(world: World) -> None:
         source = objects_pb2.PodSource(reference=reference(item))
         request = scheduling.ReserveRequest(pod=source, node="last")
         answer = world.client.scheduling.Reserve(request, timeout=10)
-        return bool(answer.status.code == statuses_pb2.CODE_SUCCESS)
+        return bool(answer.verdict.code == verdicts_pb2.VERDICT_CODE_SUCCESS)
 
     assert reserve(first)
     assert not reserve(second)

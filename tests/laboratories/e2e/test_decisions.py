@@ -64,7 +64,7 @@ def test_each_event_has_its_decision(control_plane: ControlPlane, tmp_path: Path
             if event["reason"] == "Scheduled":
                 assert event["note"] == f"Successfully assigned default/{name} to {own[0].node}"
             else:
-                assert event["note"] in {one.status.message for one in own}
+                assert event["note"] in {one.verdict.message for one in own}
         again = [decisions.ExplainAt(pb.ExplainAtRequest(seq=one.seq)) for one in noted]
         assert [list(one.differences) for one in again if not one.agrees] == []
 

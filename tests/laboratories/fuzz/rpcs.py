@@ -19,7 +19,7 @@ from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1 import simulation_service_pb2 as simulation_pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
-from mooring.v1.statuses_pb2 import PluginScores
+from mooring.v1.verdicts_pb2 import PluginScores
 from tests.laboratories.fuzz.judging import Judge, Target
 from tests.laboratories.fuzz.mutating import change_message, changed_bytes, changed_json
 from tests.laboratories.fuzz.serving import HOST, METHODS, OBJECTS, SESSION, ZONE, Served, kind_of, serving
@@ -108,7 +108,7 @@ def seeds() -> tuple[bytes, ...]:
         found.append(pb.FilterRequest(pod=source, session=SESSION))
         placed = pb.COMMIT_MODE_RESERVE
         found.append(pb.ScheduleRequest(templates=[template], commit_mode=placed, session=SESSION))
-        found.append(simulation_pb.CapacityRequest(shapes=[source], limit=5, include_nodes=True))
+        found.append(simulation_pb.EstimateCapacityRequest(shapes=[source], limit=5, include_nodes=True))
     reference = PodReference(namespace="default", name="p9", uid="u9")
     found += [pb.BindRequest(pod=reference, node="n1"), pb.UnreserveRequest(pod=reference)]
     found += [cluster_pb.ListNodesRequest(form=form, since_epoch=0) for form in nodes_pb.NodeForm.values()]
@@ -180,8 +180,8 @@ def _simulations() -> list[Message]:
         simulation_pb.CommitSessionRequest(session=SESSION, mark=1),
         simulation_pb.GetSessionRequest(session=SESSION),
         simulation_pb.OpenSessionRequest(from_session=SESSION),
-        simulation_pb.RemovalRequest(nodes=["n0", "n1"], cumulative=True),
-        simulation_pb.RemovalRequest(session=SESSION),
+        simulation_pb.PlanRemovalRequest(nodes=["n0", "n1"], cumulative=True),
+        simulation_pb.PlanRemovalRequest(session=SESSION),
     ]
 
 

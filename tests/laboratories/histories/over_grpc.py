@@ -212,8 +212,8 @@ class OverGrpc:
             pb.FilterRequest(pod=sent(pod), nodes=selection, profile=profile.name, include_totals=True)
         )
         cached = self._kept.answers > before
-        statuses = filtered.verdicts.node_statuses or [0] * len(names)
-        said = [_status(filtered.verdicts.statuses[number]) for number in statuses]
+        statuses = filtered.verdicts.node_verdicts or [0] * len(names)
+        said = [_status(filtered.verdicts.distinct[number]) for number in statuses]
         wanted = [_said(status) for status, _ in expected.values()]
         self._looked("Filter", said, wanted, cached=cached)
         feasible = _totals(expected)
@@ -285,7 +285,7 @@ def decision_at(answer: pb.ScheduleResponse, at: int) -> Facts:
         answer.tie_counts[at],
         answer.evaluated_counts[at],
         answer.feasible_counts[at],
-        _status(answer.statuses[answer.pod_statuses[at]]),
+        _status(answer.verdicts[answer.pod_verdicts[at]]),
     )
 
 

@@ -142,7 +142,7 @@ def sessions_taken(round_: Round) -> None:
         at_once(3, take, range(3))
         with grpc.insecure_channel(target.address) as channel:
             stub = simulation_grpc.SimulationServiceStub(channel)
-            stub.Removal(simulation_pb.RemovalRequest(nodes=["worker-a1"]), timeout=60)
+            stub.PlanRemoval(simulation_pb.PlanRemovalRequest(nodes=["worker-a1"]), timeout=60)
             opened = stub.OpenSession(simulation_pb.OpenSessionRequest(), timeout=60).session.id
             stub.CloseSession(simulation_pb.CloseSessionRequest(session=opened), timeout=60)
 

@@ -303,7 +303,7 @@ export class DecisionElement extends LitElement {
   private rejection(matrix: Matrix, node: number): TemplateResult | undefined {
     const verdict = matrix.verdicts[node]!;
     if (!verdict) return undefined;
-    const { plugin, reasons } = matrix.statuses[verdict]!;
+    const { plugin, reasons } = matrix.distinct[verdict]!;
     const text = `${plugin ? `${plugin}: ` : ""}${(reasons ?? []).join(", ")}`;
     return html`<span class="bad" title=${text}>✕ ${text}</span>`;
   }

@@ -2,7 +2,7 @@
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import type { PodReferenceJson, ProvenanceJson } from "../contract/mooring/v1/objects_pb";
-import type { StatusJson } from "../contract/mooring/v1/statuses_pb";
+import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import { decodeColumns, type Numbers } from "./columns";
 import { commonSuffix } from "./names";
 import type { Made, Matrix } from "./matrix";
@@ -15,10 +15,10 @@ interface Header {
   pod: PodReferenceJson;
   assigned: string;
   provenance: ProvenanceJson;
-  status: StatusJson;
+  verdict: VerdictJson;
   seed: string;
   nodes: string[];
-  statuses: StatusJson[];
+  distinct: VerdictJson[];
   plugins: { name: string; weight: number }[];
   selected?: number;
   resources: { name: string; requested: number }[];
@@ -42,11 +42,11 @@ export function decodeMatrix(buffer: ArrayBuffer): Matrix {
     pod: header.pod,
     assigned: header.assigned,
     provenance: header.provenance,
-    status: header.status,
+    verdict: header.verdict,
     seed: BigInt(header.seed),
     nodes: header.nodes,
     suffix: commonSuffix(header.nodes),
-    statuses: header.statuses,
+    distinct: header.distinct,
     verdicts: values("verdicts"),
     scored: values("scored"),
     plugins: header.plugins.map(({ name, weight }, index) => ({
@@ -57,7 +57,7 @@ export function decodeMatrix(buffer: ArrayBuffer): Matrix {
     })),
     selected: header.selected,
     ties: values("ties"),
-    rejections: { nodes: values("rejections.nodes"), statuses: values("rejections.statuses") },
+    rejections: { nodes: values("rejections.nodes"), verdicts: values("rejections.verdicts") },
     resources: header.resources.map(({ name, requested }, index) => ({ name, requested, free: free(`free.${index}`) })),
     warnings: header.warnings,
     evaluated: header.evaluated,

@@ -22,7 +22,7 @@ const EXAMPLES = 3;
 
 /**
  * Returns a stage for each plugin that was the first to reject a node. The order is that of the decision's rejecting plugins as
- * far as it names them, and then that in which the nodes' statuses name them.
+ * far as it names them, and then that in which the nodes' verdicts name them.
  */
 export function funnel(matrix: Matrix): Stage[] {
   const reasons = reasonsByPlugin(matrix);
@@ -41,7 +41,7 @@ function reasonsByPlugin(matrix: Matrix): Map<string, Map<string, Reason>> {
   const plugins = new Map<string, Map<string, Reason>>();
   matrix.verdicts.forEach((verdict: number, node: number) => {
     if (!verdict) return;
-    const { plugin = "", reasons = [] } = matrix.statuses[verdict]!;
+    const { plugin = "", reasons = [] } = matrix.distinct[verdict]!;
     const text = reasons.join(", ");
     const found = plugins.get(plugin) ?? new Map<string, Reason>();
     plugins.set(plugin, found);

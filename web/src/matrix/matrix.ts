@@ -2,7 +2,7 @@
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import type { PodReferenceJson, ProvenanceJson } from "../contract/mooring/v1/objects_pb";
-import type { StatusJson } from "../contract/mooring/v1/statuses_pb";
+import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import type { Numbers } from "./columns";
 
 export interface Plugin {
@@ -35,14 +35,14 @@ export interface Matrix {
   /** The node that the pod is on already; empty if it has none. */
   assigned: string;
   provenance: ProvenanceJson;
-  status: StatusJson;
+  verdict: VerdictJson;
   seed: bigint;
   nodes: string[];
   /** What all their names end in, such as ".eu-west-1.compute.internal"; may be empty. */
   suffix: string;
-  /** The distinct statuses. The first one is success. */
-  statuses: StatusJson[];
-  /** One per node: an index into `statuses`. */
+  /** The distinct verdicts. The first one is success. */
+  distinct: VerdictJson[];
+  /** One per node: an index into `distinct`. */
   verdicts: Numbers;
   /** Positions of nodes that were scored, ascending. */
   scored: Numbers;
@@ -51,7 +51,7 @@ export interface Matrix {
   selected: number | undefined;
   ties: Numbers;
   /** Every rejection, also those after the first one of a node; empty where only the first is known. */
-  rejections: { nodes: Numbers; statuses: Numbers };
+  rejections: { nodes: Numbers; verdicts: Numbers };
   resources: Resource[];
   warnings: string[];
   evaluated: number;
@@ -69,13 +69,13 @@ export function isEven({ raw, normalized }: Plugin): boolean {
   return raw.every((score) => score === raw[0]) && normalized.every((score) => score === normalized[0]);
 }
 
-/** Returns every status that rejects the node, the first one first. */
-export function rejectionsOf(matrix: Matrix, node: number): StatusJson[] {
+/** Returns every verdict that rejects the node, the first one first. */
+export function rejectionsOf(matrix: Matrix, node: number): VerdictJson[] {
   const first = matrix.verdicts[node] ?? 0;
   const found = new Set<number>(first ? [first] : []);
-  const { nodes, statuses } = matrix.rejections;
-  for (let index = lowerBound(nodes, node); nodes[index] === node; index++) found.add(statuses[index]!);
-  return Array.from(found, (index) => matrix.statuses[index]!);
+  const { nodes, verdicts } = matrix.rejections;
+  for (let index = lowerBound(nodes, node); nodes[index] === node; index++) found.add(verdicts[index]!);
+  return Array.from(found, (index) => matrix.distinct[index]!);
 }
 
 /** Returns the node's place among the scored ones, or -1. */

@@ -52,6 +52,6 @@ function matcher(matrix: Matrix, words: string): (node: number) => boolean {
   const wanted = words.trim().toLowerCase();
   if (!wanted) return () => true;
   const has = (text: string) => text.toLowerCase().includes(wanted);
-  const matching = new Set(matrix.statuses.filter(({ plugin = "", reasons = [] }) => has(`${plugin}: ${reasons.join(", ")}`)));
-  return (node) => has(matrix.nodes[node]!) || rejectionsOf(matrix, node).some((status) => matching.has(status));
+  const matching = new Set(matrix.distinct.filter(({ plugin = "", reasons = [] }) => has(`${plugin}: ${reasons.join(", ")}`)));
+  return (node) => has(matrix.nodes[node]!) || rejectionsOf(matrix, node).some((verdict) => matching.has(verdict));
 }

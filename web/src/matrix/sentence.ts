@@ -34,5 +34,5 @@ function second(matrix: Matrix, { selected, runnerUp, totals }: Ranking, weights
 function nowhere(matrix: Matrix): string {
   const nominated = matrix.decision?.nominatedNode;
   const waits = nominated ? ` Room is being made for it on ${nominated}.` : "";
-  return `has no node: ${matrix.status.message || (matrix.status.reasons ?? []).join(", ") || "no node is feasible"}${waits}`;
+  return `has no node: ${matrix.verdict.message || (matrix.verdict.reasons ?? []).join(", ") || "no node is feasible"}${waits}`;
 }

@@ -19,13 +19,13 @@ export interface Methods {
   "PluginService/ListPlugins": [plugin.ListPluginsRequestJson, plugin.ListPluginsResponseJson];
   "PluginService/ListProfiles": [plugin.ListProfilesRequestJson, plugin.ListProfilesResponseJson];
   "SchedulingService/Explain": [scheduling.ExplainRequestJson, scheduling.ExplainResponseJson];
-  "SimulationService/Capacity": [simulation.CapacityRequestJson, simulation.CapacityResponseJson];
-  "SimulationService/Change": [simulation.ChangeRequestJson, simulation.ChangeResponseJson];
+  "SimulationService/EstimateCapacity": [simulation.EstimateCapacityRequestJson, simulation.EstimateCapacityResponseJson];
+  "SimulationService/SuggestChanges": [simulation.SuggestChangesRequestJson, simulation.SuggestChangesResponseJson];
   "SimulationService/ChangeSession": [simulation.ChangeSessionRequestJson, simulation.ChangeSessionResponseJson];
   "SimulationService/CloseSession": [simulation.CloseSessionRequestJson, simulation.CloseSessionResponseJson];
   "SimulationService/MarkSession": [simulation.MarkSessionRequestJson, simulation.MarkSessionResponseJson];
   "SimulationService/OpenSession": [simulation.OpenSessionRequestJson, simulation.OpenSessionResponseJson];
-  "SimulationService/Removal": [simulation.RemovalRequestJson, simulation.RemovalResponseJson];
+  "SimulationService/PlanRemoval": [simulation.PlanRemovalRequestJson, simulation.PlanRemovalResponseJson];
   "SimulationService/RevertSession": [simulation.RevertSessionRequestJson, simulation.RevertSessionResponseJson];
 }
 

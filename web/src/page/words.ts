@@ -27,7 +27,7 @@ export function outcome(decision: DecisionJson): { mark: string; text: string; t
   if (decision.result === "DECISION_RESULT_SCHEDULED") {
     return { mark: "✓", text: decision.node || "feasible", tone: "good" };
   }
-  const text = rejection(decision.dominant) || decision.status?.message || (decision.status?.reasons ?? []).join(", ");
+  const text = rejection(decision.dominant) || decision.verdict?.message || (decision.verdict?.reasons ?? []).join(", ");
   if (decision.result === "DECISION_RESULT_UNSCHEDULABLE") return { mark: "✕", text, tone: "bad" };
   return { mark: "⚠", text: text || word(decision.result, "DECISION_RESULT_"), tone: "warn" };
 }

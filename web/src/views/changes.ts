@@ -2,7 +2,7 @@ import { css, html, LitElement, nothing, type PropertyValues, type TemplateResul
 import { customElement, property, state } from "lit/decorators.js";
 
 import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
-import type { ChangeOptionJson, ChangeResponseJson, ChangeStepJson } from "../contract/mooring/v1/simulation_service_pb";
+import type { ChangeOptionJson, SuggestChangesResponseJson, ChangeStepJson } from "../contract/mooring/v1/simulation_service_pb";
 import { counted, quantity } from "../matrix/amounts";
 import { call, GatewayError } from "../page/gateway";
 import { failed } from "../page/loader";
@@ -61,7 +61,7 @@ export class Changes extends LitElement {
   private async ask(): Promise<void> {
     [this.asking, this.error, this.found] = [true, undefined, undefined];
     try {
-      this.found = (await this.askGroup()) ?? { response: await call("SimulationService/Change", { session: this.session, pod: this.pod! }) };
+      this.found = (await this.askGroup()) ?? { response: await call("SimulationService/SuggestChanges", { session: this.session, pod: this.pod! }) };
     } catch (error) {
       this.error = error as Error;
     }
@@ -73,7 +73,7 @@ export class Changes extends LitElement {
     const { session, group } = this;
     if (!group) return undefined;
     try {
-      return { group, response: await call("SimulationService/Change", { session, group }) };
+      return { group, response: await call("SimulationService/SuggestChanges", { session, group }) };
     } catch (error) {
       if (error instanceof GatewayError && error.reason === "GROUPS_OFF") return undefined;
       throw error;
@@ -83,7 +83,7 @@ export class Changes extends LitElement {
 
 interface Found {
   group?: GroupName;
-  response: ChangeResponseJson;
+  response: SuggestChangesResponseJson;
 }
 
 function options({ group, response }: Found): TemplateResult {
@@ -91,9 +91,9 @@ function options({ group, response }: Found): TemplateResult {
   return html`${about}${sets(response, group ? "each pod" : "the pod")}`;
 }
 
-function sets(response: ChangeResponseJson, pod: string): TemplateResult {
-  const { status, options: found = [], complete = false } = response;
-  if (status?.code === "CODE_SUCCESS") return html`<p class="good">✓ It fits as it is.</p>`;
+function sets(response: SuggestChangesResponseJson, pod: string): TemplateResult {
+  const { verdict, options: found = [], complete = false } = response;
+  if (verdict?.code === "VERDICT_CODE_SUCCESS") return html`<p class="good">✓ It fits as it is.</p>`;
   const room = preemption(response);
   if (!found.length) return html`${room}<p>No set of changes was found with which it fits.</p>`;
   const rest = complete ? nothing : html`<p class="quiet">The cluster is large: not everything was tried that might be less.</p>`;
@@ -113,7 +113,7 @@ function sets(response: ChangeResponseJson, pod: string): TemplateResult {
 }
 
 /** Says which pods would be preempted, if the scheduler would make room so. */
-function preemption({ preemptionNode = "", candidates = [] }: ChangeResponseJson): TemplateResult {
+function preemption({ preemptionNode = "", candidates = [] }: SuggestChangesResponseJson): TemplateResult {
   const room = candidates.find(({ node }) => node === preemptionNode);
   if (!room) return html``;
   const victims = (room.victims ?? []).map(({ reference }) => podName(reference));

@@ -4,7 +4,7 @@ import { customElement, property } from "lit/decorators.js";
 import type { DecisionJson, ReasonGroupJson } from "../contract/mooring/v1/decision_service_pb";
 import type { PodReferenceJson } from "../contract/mooring/v1/objects_pb";
 import type { ExplainResponseJson } from "../contract/mooring/v1/scheduling_service_pb";
-import type { StatusJson } from "../contract/mooring/v1/statuses_pb";
+import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import "../elements/copy";
 import { nextStep } from "../matrix/advice";
 import { amount, parseQuantity, quantity } from "../matrix/amounts";
@@ -35,7 +35,7 @@ interface Verdict {
   pod: PodReferenceJson;
   count: number;
   /** None where the node would take the pod. */
-  rejections: StatusJson[];
+  rejections: VerdictJson[];
 }
 
 /** One node: what is left of it, why nothing lands on it, and what did. */
@@ -193,9 +193,9 @@ async function verdictsOf(name: string, signal: AbortSignal): Promise<Verdict[]>
   );
 }
 
-function allRejections({ verdicts, rejections }: ExplainResponseJson): StatusJson[] {
-  const indices = rejections?.statuses ?? verdicts?.nodeStatuses ?? [];
-  return [...new Set(indices)].filter(Boolean).map((index) => verdicts!.statuses![index]!);
+function allRejections({ verdicts, rejections }: ExplainResponseJson): VerdictJson[] {
+  const indices = rejections?.verdicts ?? verdicts?.nodeVerdicts ?? [];
+  return [...new Set(indices)].filter(Boolean).map((index) => verdicts!.distinct![index]!);
 }
 
 function explainOn(name: string, pod: object, signal: AbortSignal): Promise<ExplainResponseJson> {

@@ -2,7 +2,7 @@ import { css, html, LitElement, nothing, type PropertyValues, type TemplateResul
 import { customElement, property, state } from "lit/decorators.js";
 
 import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
-import type { CapacityResponseJson, NodeRemovalJson, RemovalResponseJson } from "../contract/mooring/v1/simulation_service_pb";
+import type { EstimateCapacityResponseJson, NodeRemovalJson, PlanRemovalResponseJson } from "../contract/mooring/v1/simulation_service_pb";
 import "../elements/decision";
 import { amount, counted } from "../matrix/amounts";
 import { call, explainColumns } from "../page/gateway";
@@ -17,8 +17,8 @@ import { podLink } from "./pods";
 
 type Answer =
   | { kind: "explanation"; columns: ArrayBuffer }
-  | { kind: "capacity"; found: CapacityResponseJson }
-  | { kind: "removal"; found: RemovalResponseJson }
+  | { kind: "capacity"; found: EstimateCapacityResponseJson }
+  | { kind: "removal"; found: PlanRemovalResponseJson }
   | { kind: "changes"; pod: PodSourceJson; group: GroupName | undefined };
 
 const SUGGESTED = 200;
@@ -218,7 +218,7 @@ export class WhatIf extends LitElement {
   private askCapacity(): Promise<void> {
     return this.attempt("Counting", async () => {
       const shapes = [await this.pod()];
-      this.answer = { kind: "capacity", found: await call("SimulationService/Capacity", { session: this.sandbox.session, shapes, includeNodes: true }) };
+      this.answer = { kind: "capacity", found: await call("SimulationService/EstimateCapacity", { session: this.sandbox.session, shapes, includeNodes: true }) };
     });
   }
 
@@ -231,7 +231,7 @@ export class WhatIf extends LitElement {
 
   private askRemoval(): Promise<void> {
     return this.attempt("Placing its pods", async () => {
-      const found = await call("SimulationService/Removal", { session: this.sandbox.session, nodes: [this.node] });
+      const found = await call("SimulationService/PlanRemoval", { session: this.sandbox.session, nodes: [this.node] });
       this.answer = { kind: "removal", found };
     });
   }
@@ -253,7 +253,7 @@ export class WhatIf extends LitElement {
   }
 }
 
-function capacity(found: CapacityResponseJson): TemplateResult {
+function capacity(found: EstimateCapacityResponseJson): TemplateResult {
   const [shape] = found.shapes ?? [];
   if (!shape) return html``;
   const { count = 0, limited = false, end, nodes = [] } = shape;
@@ -266,7 +266,7 @@ function capacity(found: CapacityResponseJson): TemplateResult {
 }
 
 /** Says what became of the pods that have no node: they come first. */
-function pending({ placedCount = 0, unplaced = [], preempted = [] }: CapacityResponseJson | RemovalResponseJson): TemplateResult {
+function pending({ placedCount = 0, unplaced = [], preempted = [] }: EstimateCapacityResponseJson | PlanRemovalResponseJson): TemplateResult {
   if (!placedCount && !unplaced.length) return html``;
   const gone = preempted.length ? ` They preempt ${preempted.slice(0, 3).map(podName).join(", ")}${preempted.length > 3 ? ", …" : ""}.` : "";
   return html`<p class="quiet">Pending pods come first: ${placedCount} placed, ${unplaced.length} still pending.${gone}</p>`;
@@ -288,12 +288,12 @@ function removal({ node, removable, landings = [], endingPodCount = 0, alone = [
     ${alone.length ? html`<p class="quiet">Single replicas: ${alone.map(podName).join(", ")}</p>` : nothing}
     <ul class="landings">
       ${landings.map(
-        ({ pod, node: target, status, waits }) =>
+        ({ pod, node: target, verdict, waits }) =>
           html`<li>
             <a href=${podLink(pod)}>${podName(pod)}</a>
             ${target
               ? html`→ <a href=${link(["nodes", target])}>${target}</a>${waits ? ", once the Node object is deleted" : nothing}`
-              : html`<span class="bad">✕ ${status?.message || (status?.reasons ?? []).join(", ")}</span>`}
+              : html`<span class="bad">✕ ${verdict?.message || (verdict?.reasons ?? []).join(", ")}</span>`}
           </li>`,
       )}
     </ul>

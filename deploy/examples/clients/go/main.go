@@ -85,9 +85,9 @@ func schedule(ctx context.Context, client mooringv1.SchedulingServiceClient, pod
 	if err != nil {
 		return decision{}, err
 	}
-	status := answer.Statuses[answer.PodStatuses[0]]
-	if status.Code != mooringv1.Code_CODE_SUCCESS {
-		return decision{message: status.Message}, nil
+	verdict := answer.Verdicts[answer.PodVerdicts[0]]
+	if verdict.Code != mooringv1.VerdictCode_VERDICT_CODE_SUCCESS {
+		return decision{message: verdict.Message}, nil
 	}
 	return decision{
 		node:  answer.Nodes.GetNames().GetNames()[0],
@@ -133,10 +133,10 @@ func compose(ctx context.Context, client mooringv1.SchedulingServiceClient, pod 
 	return result, nil
 }
 
-// feasible reads the names of the nodes whose verdict is the first status, which is always success.
+// feasible reads the names of the nodes whose verdict is the first one, which is always success.
 func feasible(answer *mooringv1.FilterResponse) []string {
 	names := answer.Nodes.GetNames().GetNames()
-	verdicts := answer.Verdicts.GetNodeStatuses()
+	verdicts := answer.Verdicts.GetNodeVerdicts()
 	if len(verdicts) == 0 {
 		return names
 	}

@@ -50,9 +50,9 @@ async function scheduleWhole(mooring, pod) {
     commitMode: "COMMIT_MODE_DRY_RUN",
     includeTies: true,
   });
-  const status = answer.statuses[answer.podStatuses[0]];
-  if (status.code !== "CODE_SUCCESS") {
-    return { node: null, total: 0n, ties: [], message: status.message };
+  const verdict = answer.verdicts[answer.podVerdicts[0]];
+  if (verdict.code !== "VERDICT_CODE_SUCCESS") {
+    return { node: null, total: 0n, ties: [], message: verdict.message };
   }
   return {
     node: answer.nodes.names.names[0],
@@ -65,8 +65,8 @@ async function scheduleWhole(mooring, pod) {
 // What the calls one by one add up to: the feasible nodes, the plugins' columns, the totals, the best nodes.
 async function compose(mooring, pod) {
   const { nodes: all, verdicts } = await mooring.filter({ pod });
-  const statuses = verdicts.nodeStatuses;
-  const feasible = (all.names?.names ?? []).filter((_, i) => statuses.length === 0 || statuses[i] === 0);
+  const indices = verdicts.nodeVerdicts;
+  const feasible = (all.names?.names ?? []).filter((_, i) => indices.length === 0 || indices[i] === 0);
   if (feasible.length < 2) {
     return { feasible, plugins: [], totals: feasible.map(() => 0n), best: feasible }; // Schedule does not score it either
   }

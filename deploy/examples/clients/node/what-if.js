@@ -48,22 +48,22 @@ async function ask(call, session, cpu) {
   const waiting = { object: json(pod("waiting", cpu)) };
   await call("ChangeSession", { session, changes: [{ put: { objects: [waiting.object] } }] });
 
-  const { shapes } = await call("Capacity", { session, shapes: [{ object: json(pod("web", "1")) }] });
+  const { shapes } = await call("EstimateCapacity", { session, shapes: [{ object: json(pod("web", "1")) }] });
   console.log(`room for ${shapes[0].count} more pods`);
 
-  const { nodes } = await call("Removal", { session });
+  const { nodes } = await call("PlanRemoval", { session });
   for (const each of nodes) {
-    const why = each.landings.at(-1)?.status?.message;
+    const why = each.landings.at(-1)?.verdict?.message;
     console.log(each.removable ? `${each.node} can go` : `${each.node} stays: ${why}`);
   }
 
   const groups = [{ name: "large", node: json(node("16")), price: 2.5 }];
-  const { options } = await call("NodeGroups", { session, groups });
+  const { options } = await call("PlanNodeGroups", { session, groups });
   for (const each of options) {
     console.log(`${each.group}: ${each.nodeCount} nodes leave ${each.leftOver.length} pods over`);
   }
 
-  const change = await call("Change", { session, pod: waiting });
+  const change = await call("SuggestChanges", { session, pod: waiting });
   for (const option of change.options) {
     console.log(`fits on ${option.node} after: ${kinds(option.steps)}`);
   }
@@ -75,7 +75,7 @@ async function askGroup(call, session, cpu) {
   const objects = [podGroup("train", members.length), ...members].map(json);
   await call("ChangeSession", { session, changes: [{ put: { objects } }] });
 
-  const change = await call("Change", { session, group: { namespace: "default", name: "train" } });
+  const change = await call("SuggestChanges", { session, group: { namespace: "default", name: "train" } });
   for (const option of change.options) {
     const where = option.landings.map((landing) => landing.node).sort();
     console.log(`the group fits on ${where.join(" and ")} after: ${kinds(option.steps)}`);

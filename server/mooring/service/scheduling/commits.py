@@ -74,7 +74,7 @@ def reserve(
         status = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
         said.append(status)
         line.outcome = audit.word(status)
-    return pb.ReserveResponse(status=status_message(status), provenance=_provenance(backend, profile))
+    return pb.ReserveResponse(verdict=status_message(status), provenance=_provenance(backend, profile))
 
 
 def unreserve(

@@ -140,7 +140,7 @@ def _answer(asked: AskedGroup, placed: PlacedGroup) -> pb.ScheduledGroup:
     answer = pb.ScheduledGroup(
         namespace=namespace,
         name=name,
-        status=status_message(decision.status, decision.message),
+        verdict=status_message(decision.status, decision.message),
         pods=pods,
         placements=[_placement(decision, at) for at in range(len(decision.tried))],
     )
@@ -161,7 +161,7 @@ def _add_preemption(answer: pb.ScheduledGroup, found: GroupPreemption) -> None:
 
 def _pod(member: GroupMember, placed: PlacedGroup | None = None) -> pb.GroupPod:
     status = status_message(member.status, member.message)
-    answer = pb.GroupPod(pod=pod_reference(member.pod), node=member.node_name, status=status)
+    answer = pb.GroupPod(pod=pod_reference(member.pod), node=member.node_name, verdict=status)
     if placed is not None:
         if not placed.decision.status.ok and member.pod.metadata.uid not in placed.committed:
             answer.node = ""
@@ -172,7 +172,7 @@ def _pod(member: GroupMember, placed: PlacedGroup | None = None) -> pb.GroupPod:
 
 
 def _gated(pod: Pod, status: Status) -> pb.GroupPod:
-    return pb.GroupPod(pod=pod_reference(pod), status=status_message(status, status.message))
+    return pb.GroupPod(pod=pod_reference(pod), verdict=status_message(status, status.message))
 
 
 def _placement(decision: GroupDecision, at: int) -> pb.TriedPlacement:
@@ -180,7 +180,7 @@ def _placement(decision: GroupDecision, at: int) -> pb.TriedPlacement:
     answer = pb.TriedPlacement(
         name=tried.placement.name,
         node_count=len(tried.placement.rows),
-        status=status_message(tried.status, tried.status.message),
+        verdict=status_message(tried.status, tried.status.message),
         pods=[_pod(member) for member in tried.members],
     )
     if at in decision.compared:

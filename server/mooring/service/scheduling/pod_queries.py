@@ -195,7 +195,7 @@ class PodQueries:
             provenance=provenance,
             nodes=asked.selection.nodes,
             verdicts=verdicts(statuses, codes),
-            status=status_message(evaluation.status, evaluation.message),
+            verdict=status_message(evaluation.status, evaluation.message),
             feasible_count=evaluation.feasible_count,
             warnings=evaluation.warnings,
         )

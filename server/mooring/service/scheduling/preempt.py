@@ -58,7 +58,7 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress
         provenance=backend.provenance(selection.version(version), selection.epoch, profile),
         candidates=map(candidate_message, found.candidates),
         node=node_name,
-        status=status_message(found.status, found.status.message),
+        verdict=status_message(found.status, found.status.message),
         warnings=evaluation.warnings,
     )
 

@@ -39,7 +39,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
     version: int | None = None
     ties: list[list[str]] = []
     _statuses: dict[tuple[Status, str], int] = msgspec.field(default_factory=_BEFORE_ANY_POD.copy)
-    _pod_statuses: list[int] = []
+    _pod_verdicts: list[int] = []
     _nodes: list[str] = []
     _rows: list[int] = []
     _totals: list[int] = []
@@ -53,7 +53,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
 
     def __len__(self) -> int:
         """How many pods had their turn."""
-        return len(self._pod_statuses)
+        return len(self._pod_verdicts)
 
     def add(
         self,
@@ -74,7 +74,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
             if self._closed:
                 return
             self._committed = True
-            self._pod_statuses += [0] * len(choices)
+            self._pod_verdicts += [0] * len(choices)
             self._outcomes += [pb.BIND_OUTCOME_UNSPECIFIED] * len(choices)
             self._nodes += choices.names
             self._rows += choices.rows
@@ -88,7 +88,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
         with self._lock:
             if not self._closed:
                 self._committed = self._committed or status.ok
-                self._pod_statuses[position] = self._number_of(status, message)
+                self._pod_verdicts[position] = self._number_of(status, message)
                 self._outcomes[position] = outcome
 
     def close(self, count: int, status: Status) -> bool:
@@ -106,7 +106,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
     def _put(
         self, status: Status, message: str, choice: Choice | None, outcome: pb.BindOutcome.ValueType
     ) -> None:
-        self._pod_statuses.append(self._number_of(status, message))
+        self._pod_verdicts.append(self._number_of(status, message))
         self._outcomes.append(outcome)
         self._nodes.append(choice.node_name or "" if choice else "")
         self._rows.append(choice.row if choice else NO_ROW)
@@ -133,8 +133,8 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
         profiles = batch.profiles()
         response = pb.ScheduleResponse(
             provenance=backend.provenance(version, selection.epoch, *profiles),
-            statuses=[status_message(status, message) for status, message in self._statuses],
-            pod_statuses=self._pod_statuses,
+            verdicts=[status_message(status, message) for status, message in self._statuses],
+            pod_verdicts=self._pod_verdicts,
             totals=self._totals,
             tie_counts=self._tie_counts,
             ties=[selection.node_list(names, at) for names, at in zip(self.ties, tie_rows, strict=True)],
@@ -154,8 +154,8 @@ def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb
     profiles = batch.profiles()
     response = pb.ScheduleResponse(
         provenance=backend.provenance(found.version, found.epoch, *profiles),
-        statuses=_SUCCESS,
-        pod_statuses=[0] * len(batch),
+        verdicts=_SUCCESS,
+        pod_verdicts=[0] * len(batch),
         totals=found.totals,
         tie_counts=found.tie_counts,
         evaluated_counts=found.evaluated,

@@ -15,7 +15,7 @@ from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW
 from mooring.service.wire.selection import Selection
 from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1 import statuses_pb2
+from mooring.v1 import verdicts_pb2
 
 UNKNOWN_NODE = Status.unresolvable("node(s) not known to mooring")
 """The verdict on a node that was named and isn't in the state."""
@@ -78,9 +78,9 @@ def selected_scores(evaluation: Evaluation, rows: Int32s) -> tuple[list[PluginSc
 
 def score_message(
     column: PluginScores, *, raw: bool = True, normalized: bool = True
-) -> statuses_pb2.PluginScores:
+) -> verdicts_pb2.PluginScores:
     """One plugin's scores on the wire."""
-    message = statuses_pb2.PluginScores(plugin=column.plugin, weight=column.weight)
+    message = verdicts_pb2.PluginScores(plugin=column.plugin, weight=column.weight)
     if raw:
         put(message, "raw", column.raw)
     if normalized:

@@ -105,13 +105,13 @@ def write_decision(message: pb.Decision, seq: int, record: Record) -> None:
     if details.attempt:
         message.queue_wait.CopyFrom(duration(details.queue_wait))
     if details.why is None:
-        message.status.code = CODES[Code.SUCCESS]
+        message.verdict.code = CODES[Code.SUCCESS]
     else:
         _write_why(message, details.why)
 
 
 def _write_why(message: pb.Decision, why: Why) -> None:
-    message.status.CopyFrom(status_message(Status(why.code, why.reasons, why.plugin), why.message))
+    message.verdict.CopyFrom(status_message(Status(why.code, why.reasons, why.plugin), why.message))
     message.rejecting_plugins.extend(why.plugins)
     if why.dominant is not None:
         message.dominant.CopyFrom(rejections_message(why.dominant))

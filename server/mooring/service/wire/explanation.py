@@ -93,11 +93,11 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         InvalidArgumentError: The nodes are indices.
         KeyError: A status has a code of a newer server.
     """
-    statuses = [status_of(status) for status in response.verdicts.statuses]
+    statuses = [status_of(status) for status in response.verdicts.distinct]
     nodes = listed_names(response.nodes)
-    codes = np.array(response.verdicts.node_statuses, np.int32)
+    codes = np.array(response.verdicts.node_verdicts, np.int32)
     held = response.HasField("otherwise")
-    verdict = response.otherwise if held else response.status
+    verdict = response.otherwise if held else response.verdict
     position: Literal["otherwise_position", "selected_position"] = (
         "otherwise_position" if held else "selected_position"
     )
@@ -107,7 +107,7 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         uid=response.pod.uid,
         profile=response.provenance.profile,
         seed=response.seed,
-        held=status_of(response.status) if held else SUCCESS,
+        held=status_of(response.verdict) if held else SUCCESS,
         status=status_of(verdict),
         message=verdict.message,
         nodes=nodes,
@@ -135,13 +135,13 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
 
 def _pre_filter_outcome(verdict: pb.PreFilterVerdict) -> PreFilterOutcome:
     nodes = frozenset(verdict.nodes.names) if verdict.HasField("nodes") else None
-    return PreFilterOutcome(status_of(verdict.status), nodes)
+    return PreFilterOutcome(status_of(verdict.verdict), nodes)
 
 
 def _add_verdict(response: pb.ExplainResponse, explanation: Explanation, places: Int32s) -> None:
     verdict = status_message(explanation.status, explanation.message)
     held, selected = explanation.held, explanation.selected
-    response.status.CopyFrom(verdict if held.ok else status_message(held, held.message))
+    response.verdict.CopyFrom(verdict if held.ok else status_message(held, held.message))
     if not held.ok:
         response.otherwise.CopyFrom(verdict)
     if selected is not None and held.ok:
@@ -154,7 +154,7 @@ def _prefilter(explanation: Explanation) -> list[pb.PreFilterVerdict]:
     return [
         pb.PreFilterVerdict(
             plugin=plugin,
-            status=status_message(outcome.status),
+            verdict=status_message(outcome.status),
             nodes=None if outcome.nodes is None else nodes_pb2.NodeNames(names=sorted(outcome.nodes)),
         )
         for plugin, outcome in explanation.prefilter.items()
@@ -199,7 +199,7 @@ def _nominated(response: pb.ExplainResponse) -> list[NominatedPod]:
 
 
 def _add_rejections(response: pb.ExplainResponse, explanation: Explanation, places: Int32s) -> None:
-    statuses = response.verdicts.statuses
+    statuses = response.verdicts.distinct
     numbers = {status: number for number, status in enumerate(explanation.statuses)}
     for position, rejections in enumerate(explanation.rejections or ()):
         for rejection in rejections:
@@ -207,7 +207,7 @@ def _add_rejections(response: pb.ExplainResponse, explanation: Explanation, plac
                 numbers[rejection] = len(statuses)
                 statuses.append(status_message(rejection))
             response.rejections.node_positions.append(int(places[position]))
-            response.rejections.statuses.append(numbers[rejection])
+            response.rejections.verdicts.append(numbers[rejection])
     response.rejections.SetInParent()
 
 
@@ -218,7 +218,7 @@ def _rejections(
         return None
     answer: list[list[Status]] = [[] for _ in range(count)]
     columns = response.rejections
-    for position, number in zip(columns.node_positions, columns.statuses, strict=True):
+    for position, number in zip(columns.node_positions, columns.verdicts, strict=True):
         answer[position].append(statuses[number])
     return answer
 

@@ -18,17 +18,17 @@ from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.columns import put
 from mooring.sessions.work_trees import Work
-from mooring.v1 import objects_pb2, statuses_pb2
+from mooring.v1 import objects_pb2, verdicts_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
 CODES = {
-    Code.SUCCESS: statuses_pb2.CODE_SUCCESS,
-    Code.ERROR: statuses_pb2.CODE_ERROR,
-    Code.UNSCHEDULABLE: statuses_pb2.CODE_UNSCHEDULABLE,
-    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: statuses_pb2.CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
-    Code.WAIT: statuses_pb2.CODE_WAIT,
-    Code.SKIP: statuses_pb2.CODE_SKIP,
-    Code.PENDING: statuses_pb2.CODE_PENDING,
+    Code.SUCCESS: verdicts_pb2.VERDICT_CODE_SUCCESS,
+    Code.ERROR: verdicts_pb2.VERDICT_CODE_ERROR,
+    Code.UNSCHEDULABLE: verdicts_pb2.VERDICT_CODE_UNSCHEDULABLE,
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: verdicts_pb2.VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+    Code.WAIT: verdicts_pb2.VERDICT_CODE_WAIT,
+    Code.SKIP: verdicts_pb2.VERDICT_CODE_SKIP,
+    Code.PENDING: verdicts_pb2.VERDICT_CODE_PENDING,
 }
 """The wire's code of each code."""
 
@@ -181,14 +181,14 @@ def node_of(state: ClusterState, uid: str) -> str:
     return "" if record is None else record.node_name
 
 
-def status_message(status: Status, message: str = "") -> statuses_pb2.Status:
+def status_message(status: Status, message: str = "") -> verdicts_pb2.Verdict:
     """Return a status on the wire."""
-    return statuses_pb2.Status(
+    return verdicts_pb2.Verdict(
         code=CODES[status.code], plugin=status.plugin, reasons=status.reasons, message=message
     )
 
 
-def status_of(message: statuses_pb2.Status) -> Status:
+def status_of(message: verdicts_pb2.Verdict) -> Status:
     """Return the status that ``status_message`` encoded, without the sentence.
 
     Raises:
@@ -197,11 +197,11 @@ def status_of(message: statuses_pb2.Status) -> Status:
     return Status(_FROM_WIRE[message.code], tuple(message.reasons), message.plugin)
 
 
-def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerdicts:
+def verdicts(statuses: Sequence[Status], codes: Int32s) -> verdicts_pb2.NodeVerdicts:
     """Verdicts on nodes: ``codes`` (int32[M]) index ``statuses``, whose number 0 is Success."""
-    answer = statuses_pb2.NodeVerdicts(statuses=[status_message(status) for status in statuses])
+    answer = verdicts_pb2.NodeVerdicts(distinct=[status_message(status) for status in statuses])
     if len(statuses) > 1 and codes.any():
-        put(answer, "node_statuses", codes)
+        put(answer, "node_verdicts", codes)
     return answer
 
 

@@ -62,17 +62,17 @@ func ask(ctx context.Context, client mooringv1.SimulationServiceClient, session,
 		return err
 	}
 
-	room, err := client.Capacity(ctx, &mooringv1.CapacityRequest{
+	room, err := client.EstimateCapacity(ctx, &mooringv1.EstimateCapacityRequest{
 		Session: session, Shapes: []*mooringv1.PodSource{source(object(pod("web", "1")))},
 	})
 	if err != nil {
-		return fmt.Errorf("Capacity: %w", err)
+		return fmt.Errorf("EstimateCapacity: %w", err)
 	}
 	fmt.Printf("room for %d more pods\n", room.Shapes[0].Count)
 
-	removal, err := client.Removal(ctx, &mooringv1.RemovalRequest{Session: session})
+	removal, err := client.PlanRemoval(ctx, &mooringv1.PlanRemovalRequest{Session: session})
 	if err != nil {
-		return fmt.Errorf("Removal: %w", err)
+		return fmt.Errorf("PlanRemoval: %w", err)
 	}
 	for _, each := range removal.Nodes {
 		if each.Removable {
@@ -80,24 +80,24 @@ func ask(ctx context.Context, client mooringv1.SimulationServiceClient, session,
 			continue
 		}
 		last := each.Landings[len(each.Landings)-1]
-		fmt.Printf("%s stays: %s\n", each.Node, last.Status.GetMessage())
+		fmt.Printf("%s stays: %s\n", each.Node, last.Verdict.GetMessage())
 	}
 
 	price := 2.5
-	groups, err := client.NodeGroups(ctx, &mooringv1.NodeGroupsRequest{
+	groups, err := client.PlanNodeGroups(ctx, &mooringv1.PlanNodeGroupsRequest{
 		Session: session,
 		Groups:  []*mooringv1.NodeGroup{{Name: "large", Node: object(node("16")), Price: &price}},
 	})
 	if err != nil {
-		return fmt.Errorf("NodeGroups: %w", err)
+		return fmt.Errorf("PlanNodeGroups: %w", err)
 	}
 	for _, each := range groups.Options {
 		fmt.Printf("%s: %d nodes leave %d pods over\n", each.Group, each.NodeCount, len(each.LeftOver))
 	}
 
-	change, err := client.Change(ctx, &mooringv1.ChangeRequest{Session: session, Pod: source(waiting)})
+	change, err := client.SuggestChanges(ctx, &mooringv1.SuggestChangesRequest{Session: session, Pod: source(waiting)})
 	if err != nil {
-		return fmt.Errorf("Change: %w", err)
+		return fmt.Errorf("SuggestChanges: %w", err)
 	}
 	for _, option := range change.Options {
 		fmt.Printf("fits on %s after: %s\n", option.Node, kinds(option.Steps))
@@ -118,9 +118,9 @@ func askGroup(ctx context.Context, client mooringv1.SimulationServiceClient, ses
 	}
 
 	group := &mooringv1.GroupToSchedule{Namespace: "default", Name: "train"}
-	change, err := client.Change(ctx, &mooringv1.ChangeRequest{Session: session, Group: group})
+	change, err := client.SuggestChanges(ctx, &mooringv1.SuggestChangesRequest{Session: session, Group: group})
 	if err != nil {
-		return fmt.Errorf("Change: %w", err)
+		return fmt.Errorf("SuggestChanges: %w", err)
 	}
 	for _, option := range change.Options {
 		var nodes []string

@@ -19,52 +19,52 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class _Code:
+class _VerdictCode:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
 
-class _CodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Code.ValueType], _builtins.type):
+class _VerdictCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VerdictCode.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
-    CODE_UNSPECIFIED: _Code.ValueType  # 0
+    VERDICT_CODE_UNSPECIFIED: _VerdictCode.ValueType  # 0
     """Never sent."""
-    CODE_SUCCESS: _Code.ValueType  # 1
+    VERDICT_CODE_SUCCESS: _VerdictCode.ValueType  # 1
     """The plugin agrees; the node is feasible."""
-    CODE_ERROR: _Code.ValueType  # 2
+    VERDICT_CODE_ERROR: _VerdictCode.ValueType  # 2
     """Something unexpected went wrong inside a plugin."""
-    CODE_UNSCHEDULABLE: _Code.ValueType  # 3
+    VERDICT_CODE_UNSCHEDULABLE: _VerdictCode.ValueType  # 3
     """No, but removing pods from the node may help."""
-    CODE_UNSCHEDULABLE_AND_UNRESOLVABLE: _Code.ValueType  # 4
+    VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE: _VerdictCode.ValueType  # 4
     """No, and removing pods from the node does not help."""
-    CODE_WAIT: _Code.ValueType  # 5
+    VERDICT_CODE_WAIT: _VerdictCode.ValueType  # 5
     """Permit asks to wait."""
-    CODE_SKIP: _Code.ValueType  # 6
+    VERDICT_CODE_SKIP: _VerdictCode.ValueType  # 6
     """The plugin has nothing to do for this pod."""
-    CODE_PENDING: _Code.ValueType  # 7
+    VERDICT_CODE_PENDING: _VerdictCode.ValueType  # 7
     """The pod waits for something outside the scheduler."""
 
-class Code(_Code, metaclass=_CodeEnumTypeWrapper):
+class VerdictCode(_VerdictCode, metaclass=_VerdictCodeEnumTypeWrapper):
     """The scheduling framework's status codes, in its order."""
 
-CODE_UNSPECIFIED: Code.ValueType  # 0
+VERDICT_CODE_UNSPECIFIED: VerdictCode.ValueType  # 0
 """Never sent."""
-CODE_SUCCESS: Code.ValueType  # 1
+VERDICT_CODE_SUCCESS: VerdictCode.ValueType  # 1
 """The plugin agrees; the node is feasible."""
-CODE_ERROR: Code.ValueType  # 2
+VERDICT_CODE_ERROR: VerdictCode.ValueType  # 2
 """Something unexpected went wrong inside a plugin."""
-CODE_UNSCHEDULABLE: Code.ValueType  # 3
+VERDICT_CODE_UNSCHEDULABLE: VerdictCode.ValueType  # 3
 """No, but removing pods from the node may help."""
-CODE_UNSCHEDULABLE_AND_UNRESOLVABLE: Code.ValueType  # 4
+VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE: VerdictCode.ValueType  # 4
 """No, and removing pods from the node does not help."""
-CODE_WAIT: Code.ValueType  # 5
+VERDICT_CODE_WAIT: VerdictCode.ValueType  # 5
 """Permit asks to wait."""
-CODE_SKIP: Code.ValueType  # 6
+VERDICT_CODE_SKIP: VerdictCode.ValueType  # 6
 """The plugin has nothing to do for this pod."""
-CODE_PENDING: Code.ValueType  # 7
+VERDICT_CODE_PENDING: VerdictCode.ValueType  # 7
 """The pod waits for something outside the scheduler."""
-Global___Code: _TypeAlias = Code  # noqa: Y015
+Global___VerdictCode: _TypeAlias = VerdictCode  # noqa: Y015
 
 @_typing.final
-class Status(_message.Message):
+class Verdict(_message.Message):
     """The verdict of one plugin, or of the whole cycle."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -73,22 +73,22 @@ class Status(_message.Message):
     PLUGIN_FIELD_NUMBER: _builtins.int
     REASONS_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
-    code: Global___Code.ValueType
+    code: Global___VerdictCode.ValueType
     """The decision."""
     plugin: _builtins.str
-    """The plugin that decided. Empty for CODE_SUCCESS and for verdicts of the server itself."""
+    """The plugin that decided. Empty for VERDICT_CODE_SUCCESS and for verdicts of the server itself."""
     message: _builtins.str
-    """The one sentence for an event, such as "0/3 nodes are available: ...". Only on the status of a whole pod; empty on
-    the status of a node and for CODE_SUCCESS.
+    """The one sentence for an event, such as "0/3 nodes are available: ...". Only on the verdict of a whole pod; empty on
+    the verdict of a node and for VERDICT_CODE_SUCCESS.
     """
     @_builtins.property
     def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Reasons in the plugin's order, in kube-scheduler's own words where it has the plugin. Empty for CODE_SUCCESS."""
+        """Reasons in the plugin's order, in kube-scheduler's own words where it has the plugin. Empty for VERDICT_CODE_SUCCESS."""
 
     def __init__(
         self,
         *,
-        code: Global___Code.ValueType = ...,
+        code: Global___VerdictCode.ValueType = ...,
         plugin: _builtins.str = ...,
         reasons: _abc.Iterable[_builtins.str] | None = ...,
         message: _builtins.str = ...,
@@ -99,35 +99,35 @@ class Status(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Status: _TypeAlias = Status  # noqa: Y015
+Global___Verdict: _TypeAlias = Verdict  # noqa: Y015
 
 @_typing.final
 class NodeVerdicts(_message.Message):
-    """The verdicts on many nodes, coded with a dictionary: few distinct statuses, one small number per node."""
+    """The verdicts on many nodes, coded with a dictionary: few distinct verdicts, one small number per node."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    STATUSES_FIELD_NUMBER: _builtins.int
-    NODE_STATUSES_FIELD_NUMBER: _builtins.int
+    DISTINCT_FIELD_NUMBER: _builtins.int
+    NODE_VERDICTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def statuses(self) -> _containers.RepeatedCompositeFieldContainer[Global___Status]:
-        """The distinct statuses. The first one is always CODE_SUCCESS."""
+    def distinct(self) -> _containers.RepeatedCompositeFieldContainer[Global___Verdict]:
+        """The distinct verdicts. The first one is always VERDICT_CODE_SUCCESS."""
 
     @_builtins.property
-    def node_statuses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """One per node of the selection, in its order: an index into `statuses`, so 0 is feasible.
-        Empty means that every node has CODE_SUCCESS.
+    def node_verdicts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """One per node of the selection, in its order: an index into `distinct`, so 0 is feasible.
+        Empty means that every node has VERDICT_CODE_SUCCESS.
         """
 
     def __init__(
         self,
         *,
-        statuses: _abc.Iterable[Global___Status] | None = ...,
-        node_statuses: _abc.Iterable[_builtins.int] | None = ...,
+        distinct: _abc.Iterable[Global___Verdict] | None = ...,
+        node_verdicts: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node_statuses", b"node_statuses", "statuses", b"statuses"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["distinct", b"distinct", "node_verdicts", b"node_verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
