@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
+import grpc
 import pytest
 from msgspec.structs import replace
 
+from mooring.app.options import DecisionOptions
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import BATCH_ROW_BYTES, RECORD_BYTES, DecisionJournal
 from mooring.decisions.pod_sizes import PodSizes
@@ -23,8 +27,14 @@ from mooring.decisions.records import (
 from mooring.framework import Code, Pod
 from mooring.framework.label_selector import parsed
 from mooring.runtime.profiles.profile import Profile
-from mooring.testing import make_pod
-from tests.service.backends import world
+from mooring.serving.clients import for_client
+from mooring.testing import make_node, make_pod
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.nodes_pb2 import AllNodes, NodeNames, NodeSelection
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.service.backends import listening, sent, world
+
+OWN_CONNECTION = [("grpc.use_local_subchannel_pool", 1)]
 
 REJECTED = Why(Code.UNSCHEDULABLE, reasons=("full",), message="0/1", plugins=("Fit",))
 
@@ -265,6 +275,63 @@ def test_questions_push_out_no_commits_that_take_less(kinds: tuple[DecisionKind,
     assert kept[-1] == "asked-999"
     assert journal.size <= 200 * RECORD_BYTES
     assert len(journal) == len(kept) > 2 * len(commits)
+
+
+@pytest.mark.parametrize(
+    ("asked", "others"),
+    [
+        pytest.param(lambda name: tiny(name, DecisionKind.DRY_RUN), 1, id="dry runs"),
+        pytest.param(lambda name: tiny(name, DecisionKind.FILTER), 1, id="other questions"),
+        pytest.param(lambda name: tiny(name, DecisionKind.SCHEDULE), 1, id="commits"),
+        pytest.param(lambda name: batch(*[name] * 30), 1, id="batches"),
+        pytest.param(lambda name: tiny(name, DecisionKind.DRY_RUN), 5, id="five clients with as much"),
+    ],
+)
+def test_a_client_pushes_out_no_decisions_of_one_that_has_less(
+    asked: Callable[[str], Record | BatchRecord], others: int
+) -> None:
+    journal = DecisionJournal(budget=200 * RECORD_BYTES)
+    mine = [f"mine-{at}" for at in range(12)]
+    for at in range(1_200):
+        for_client(f"greedy {at % others}", journal.add, asked(f"asked-{at}"))
+        if at % 100 == 0:
+            for_client("modest", journal.add, tiny(mine[at // 100], asked("").kind))
+    kept = names(journal, 0, 10_000)
+    assert [name for name in kept if name in mine] == mine
+    assert kept[-1] == "asked-1199"
+    assert journal.size <= 200 * RECORD_BYTES
+    assert len(journal) == len(kept) > 100
+    seen = [journal.find(seq) for seq in range(1, journal.last + 1)]
+    assert [found.name for found in seen if found is not None] == kept
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        pytest.param(NodeSelection(all=AllNodes()), id="in the thread of the call"),
+        pytest.param(NodeSelection(names=NodeNames(names=["n"])), id="in a slot"),
+    ],
+)
+def test_calls_are_noted_for_the_client_of_their_connection(nodes: NodeSelection) -> None:
+    templates = [pb.PodTemplate(pod=sent(make_pod("p", requests={"cpu": "1m"})))]
+    node = make_node("n", allocatable={"cpu": "64", "memory": "256Gi", "pods": "250"})
+    budget = DecisionOptions(journal=400 * BATCH_ROW_BYTES)
+    with world(node, remembering=budget) as w, listening(w.backend) as address, ExitStack() as both:
+        modest, greedy = (
+            SchedulingServiceStub(both.enter_context(grpc.insecure_channel(address, OWN_CONNECTION)))
+            for _ in range(2)
+        )
+        alone = pb.PodColumns(template_indices=[0], names=["modest"], uids=["u"])
+        for _ in range(5):
+            modest.Schedule(pb.ScheduleRequest(templates=templates, pods=alone, nodes=nodes))
+        some = [f"greedy-{at}" for at in range(20)]
+        batch = pb.PodColumns(template_indices=[0] * 20, names=some, uids=some)
+        for _ in range(100):
+            greedy.Schedule(pb.ScheduleRequest(templates=templates, pods=batch, nodes=nodes))
+        assert w.backend.decisions is not None
+        kept = names(w.backend.decisions.journal, 0, 10_000)
+    assert kept.count("modest") == 5
+    assert 20 < len(kept) < 2_000
 
 
 def test_each_sort_keeps_its_newest_when_all_have_too_many() -> None:

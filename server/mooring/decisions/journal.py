@@ -2,8 +2,9 @@
 
 A decision only appends a record to a list, without a lock, a number, or a notification.
 A reader, or the decision that makes the list long, takes records from it in runs of some hundred. Only then
-they get their numbers, and the oldest go, those of the sort with the most bytes: questions, which
-every client may send, push out no commits. A batch is one record that shares the lists of its call.
+they get their numbers, and the oldest go, those of the sort with the most bytes, and in it of the client
+with the most. So questions, which every client may send, push out no commits, and no other client's
+questions. A batch is one record that shares the lists of its call.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import secrets
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Hashable, Iterator
+from heapq import heapify, heappop, heapreplace
 from itertools import chain, count, groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -22,6 +25,7 @@ import msgspec
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.pod_sizes import PodSizes
 from mooring.decisions.records import BatchRecord, DecisionKind, Record
+from mooring.serving.clients import asking_client
 
 RECORD_BYTES = 640
 """The bytes of a record without its pod, with the strings that only the journal still holds,"""
@@ -38,6 +42,8 @@ RUN = 256
 """Records that are numbered together, if there are as many."""
 RUN_SHARE = 8
 """A run takes at most one byte in this many of the budget."""
+SPARE_SHARE = 8
+"""Once the budget is used up, one byte in this many of it is freed, so that this is done seldom."""
 
 LOOK_SECONDS = 0.1
 """Seconds between two reads of a waiting reader: decisions wake no reader, so readers don't slow them
@@ -80,12 +86,14 @@ class _Run(msgspec.Struct, eq=False):
 
     Attributes:
         first: The number of the first.
+        client: The client whose calls they answer.
         size: What they take.
         records: The records; none with a batch.
         batch: The batch.
     """
 
     first: int
+    client: Hashable = None
     size: int = 0
     records: list[Record] = msgspec.field(default_factory=list)
     batch: BatchRecord | None = None
@@ -125,6 +133,24 @@ class _Sort:
         """Return the runs with numbers from ``seq`` on."""
         return self.runs[bisect_left(self.runs, seq, key=attrgetter("last")) :]
 
+    def oldest(self, newest: _Run) -> Iterator[_Run]:
+        """Yield the runs but ``newest`` in the order in which they go: always the oldest of the client that
+        has most.
+        """
+        kept: dict[Hashable, deque[_Run]] = {}
+        for run in self.runs:
+            kept.setdefault(run.client, deque()).append(run)
+        clients = [(-sum([run.size for run in runs]), at, runs) for at, runs in enumerate(kept.values())]
+        heapify(clients)
+        while clients:
+            size, at, runs = clients[0]
+            if not runs or runs[0] is newest:
+                heappop(clients)
+                continue
+            run = runs.popleft()
+            heapreplace(clients, (size + run.size, at, runs))
+            yield run
+
 
 class DecisionJournal:
     """Safe from any thread; adding never waits.
@@ -142,7 +168,7 @@ class DecisionJournal:
         self.dropped = 0
         self._budget = budget
         self._longest = max(1, min(RUN, budget // RECORD_BYTES // RUN_SHARE))
-        self._noted: list[Entry] = []
+        self._noted: list[tuple[Hashable, Entry]] = []
         self._sorts = tuple(_Sort() for _ in SORTS)
         self._newest = _Run(1)
         self._pods = PodSizes()
@@ -150,9 +176,9 @@ class DecisionJournal:
         self._lock = threading.Lock()
 
     def add(self, entry: Entry) -> None:
-        """Note what was decided."""
+        """Note what was decided for the client whose call is worked on here."""
         noted = self._noted
-        noted.append(entry)
+        noted.append((asking_client(), entry))
         if len(noted) >= self._longest and self._lock.acquire(blocking=False):
             try:
                 self._number()
@@ -269,19 +295,19 @@ class DecisionJournal:
         # Each of the two is one step for other threads; what they append in between stays.
         taken = noted[:]
         del noted[: len(taken)]
-        for _, entries in groupby(taken, key=lambda entry: _SORT_OF[entry.kind]):
+        for (client, _), entries in groupby(taken, key=lambda noted: (noted[0], _SORT_OF[noted[1].kind])):
             records: list[Record] = []
-            for entry in entries:
+            for _, entry in entries:
                 if isinstance(entry, BatchRecord):
-                    self._put_records(records)
+                    self._put_records(client, records)
                     records = []
-                    self._put_batch(entry)
+                    self._put_batch(client, entry)
                 else:
                     records.append(entry)
-            self._put_records(records)
+            self._put_records(client, records)
         self._forget()
 
-    def _put_records(self, records: list[Record]) -> None:
+    def _put_records(self, client: Hashable, records: list[Record]) -> None:
         """Put records of one sort."""
         if not records:
             return
@@ -292,23 +318,24 @@ class DecisionJournal:
         sort, run = self._sorts[_SORT_OF[records[0].kind]], self._newest
         if (
             not (sort.runs and sort.runs[-1] is run)
+            or run.client != client
             or run.batch is not None
             or len(run.records) >= self._longest
         ):
-            run = self._begin(sort, _Run(self._last + 1))
+            run = self._begin(sort, _Run(self._last + 1, client))
         run.records += records
         self._last += len(records)
         run.size += size
         sort.size += size
 
-    def _put_batch(self, batch: BatchRecord) -> None:
+    def _put_batch(self, client: Hashable, batch: BatchRecord) -> None:
         row = BATCH_ROW_BYTES + (PLACED_BYTES if batch.placed else 0)
         size = row * len(batch) + self._pods.size([pod for pod, _ in batch.templates])
         if size > self._budget // LARGEST_BATCH:
             self.dropped += len(batch)
             return
         sort = self._sorts[_SORT_OF[batch.kind]]
-        self._begin(sort, _Run(self._last + 1, size, batch=batch))
+        self._begin(sort, _Run(self._last + 1, client, size, batch=batch))
         self._last += len(batch)
         sort.size += size
 
@@ -318,20 +345,24 @@ class DecisionJournal:
         return run
 
     def _forget(self) -> None:
-        """Forget the oldest runs of the sort that takes most, but for the newest of all. The lock is held."""
-        left, excess = list(self._sorts), sum(sort.size for sort in self._sorts) - self._budget
-        gone = dict.fromkeys(left, 0)
+        """Forget runs of the sort that takes most, but for the newest of all. The lock is held."""
+        excess = sum(sort.size for sort in self._sorts) - self._budget
+        if excess <= 0:
+            return
+        excess += self._budget // SPARE_SHARE
+        left = {sort: sort.oldest(self._newest) for sort in self._sorts}
+        gone = set[int]()
         while excess > 0 and left:
             most = max(left, key=attrgetter("size"))
-            if gone[most] == len(most.runs) or most.runs[gone[most]] is self._newest:
-                left.remove(most)
+            run = next(left[most], None)
+            if run is None:
+                del left[most]
                 continue
-            size = most.runs[gone[most]].size
-            gone[most] += 1
-            most.size -= size
-            excess -= size
-        for sort, runs in gone.items():
-            del sort.runs[:runs]
+            gone.add(run.first)
+            most.size -= run.size
+            excess -= run.size
+        for sort in self._sorts:
+            sort.runs = [run for run in sort.runs if run.first not in gone]
 
 
 def _numbered(first: int, entry: Entry, where: DecisionFilter | None) -> Iterator[Numbered]:

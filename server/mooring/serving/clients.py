@@ -1,9 +1,28 @@
-"""The names by which clients are known: those in their certificates, and those of ``--allow-client``."""
+"""Clients: the names in their certificates and of ``--allow-client``, and the one that asks here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Hashable, Iterable
+from contextvars import ContextVar
+from typing import Final, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_ASKING: ContextVar[Hashable] = ContextVar("client", default=None)
+
+asking_client: Callable[[], Hashable] = _ASKING.get
+"""Return the client whose call this thread works on; None = this process itself."""
+
+
+def for_client(client: Hashable, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Return what ``work`` returns, done on a call of ``client``."""
+    token = _ASKING.set(client)
+    try:
+        return work(*args, **named)
+    finally:
+        _ASKING.reset(token)
+
 
 NAME_TYPES: Final = ("cn:", "dns:", "uri:")
 """The prefixes of typed names: common names, and alternative names of two kinds. Others are ignored."""

@@ -25,6 +25,7 @@ from mooring.service.calls.session_throttle import Ration, Rest
 from mooring.serving.calls.pipeline import time_limit
 from mooring.serving.calls.pools import client_of
 from mooring.serving.calls.threads import waiting
+from mooring.serving.clients import for_client
 from mooring.tracing.spans import carried
 
 Result = TypeVar("Result")
@@ -376,4 +377,10 @@ class Slots:
 
 def in_slot(slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Result]) -> Result:
     """Run ``work`` in a slot once it is its client's turn."""
-    return slots.run(carried(work), time_limit(context), context.add_callback, client_of(context))
+    client, work = client_of(context), carried(work)
+    return slots.run(
+        lambda progress: for_client(client, work, progress),
+        time_limit(context),
+        context.add_callback,
+        client,
+    )

@@ -36,6 +36,7 @@ from mooring.serving.calls.memory import MemoryBudget, Share
 from mooring.serving.calls.pools import CallPool, client_of
 from mooring.serving.calls.reading import Reader, decompressed, is_compressed, no_message
 from mooring.serving.calls.threads import awaited
+from mooring.serving.clients import for_client
 from mooring.telemetry.metrics import MethodMetrics, Metrics
 from mooring.tracing.spans import Entered, Tracer
 
@@ -373,7 +374,7 @@ def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior
         client = client_of(context)
         pool.enter(client, time_limit(context))
         try:
-            return behavior(request, context)
+            return for_client(client, behavior, request, context)
         finally:
             pool.leave(client)
 
