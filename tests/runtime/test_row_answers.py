@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from mooring.framework import (
@@ -13,6 +14,7 @@ from mooring.framework import (
     CycleState,
     Dependencies,
     FilterPlugin,
+    Int32s,
     NodeInfo,
     Normalizer,
     Part,
@@ -23,6 +25,11 @@ from mooring.framework import (
     pods_by,
 )
 from mooring.framework.objects import ObjectMeta, Service
+from mooring.framework.state import ClusterState
+from mooring.runtime.answers import NeedsPlugins
+from mooring.runtime.cycle.candidates import Candidates
+from mooring.runtime.cycle.cycle import evaluate_filters, evaluate_scores
+from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.testing import make_node, make_pod
 from tests.runtime.pure.engines import RACKS, Rules, nodes
 
@@ -180,3 +187,55 @@ def test_each_decision_is_that_of_the_rule_as_written(
             chosen.append((choice.node_name, choice.node_name and choice.total))
         assert chosen[0] == chosen[1]
     assert engines[0].engine.cache_counts.hits
+
+
+def some_rows(names: list[str]) -> Candidates:
+    """The nodes of these names, as an extender is asked about them."""
+
+    def rows(state: ClusterState) -> Int32s:
+        return np.array([state.snapshot.nodes.index[name] for name in names], np.int32)
+
+    return Candidates(rows)
+
+
+def verdicts(evaluation: Evaluation) -> list[Status]:
+    return [evaluation.statuses[code] for code in evaluation.codes]
+
+
+@pytest.mark.parametrize("rule", [Roomy, Stretched, ByRack])
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_about_some_nodes_are_those_of_an_evaluation_in_full(
+    rule: type[FilterPlugin[None]], seed: int
+) -> None:
+    dice, rules = random.Random(seed), Rules(rule, nodes(12))
+    for step in range(40):
+        if dice.random() < 0.7:
+            rules.put(make_pod(f"q{step}", node=f"n{dice.randrange(12)}", labels={"app": "a"}))
+        if dice.random() < 0.3:
+            rules.remove(make_pod(f"q{dice.randrange(40)}"))
+        pod = make_pod("asking", metadata={"uid": "asking"}, labels={"app": "a"})
+        asked = some_rows([f"n{at}" for at in dice.sample(range(12), dice.randint(1, 12))])
+        full, _ = rules.engine.evaluate(pod, rules.profile, asked, run=evaluate_filters)
+        found = rules.engine.filter(pod, rules.profile, asked)
+        assert not isinstance(found, NeedsPlugins)
+        assert verdicts(found[0]) == verdicts(full)
+        feasible = full.rows[full.feasible]
+        if len(feasible):
+            only = Candidates(lambda _, rows=feasible: rows)  # type: ignore[misc]
+            alone, _ = rules.engine.evaluate(pod, rules.profile, only, run=evaluate_scores)
+            assert found[0].scores is not None
+            assert alone.scores is not None
+            assert found[0].scores.totals.tolist() == alone.scores.totals.tolist()
+    assert rules.engine.cache_counts.hits > 20
+
+
+def test_a_question_about_some_nodes_costs_a_call_for_each_changed_one() -> None:
+    rules = Rules(Roomy, nodes(6))
+    pod = make_pod("asking", metadata={"uid": "asking"})
+    asked_about = some_rows(["n0", "n1", "n2"])
+    for _ in range(2):
+        rules.engine.filter(pod, rules.profile, asked_about)
+    FILTERED.clear()
+    rules.put(make_pod("by-others", node="n1"), make_pod("elsewhere", node="n5"))
+    rules.engine.filter(pod, rules.profile, asked_about)
+    assert FILTERED == ["n1"]

@@ -52,7 +52,8 @@ class NodeTable:
     """All nodes, by row. A row keeps its number while its node exists; freed rows are used again.
 
     Attributes:
-        lock: Held by the writer; taken by readers only to build a label column for the first time.
+        lock: Held by the writer; taken by readers only to build a label column for the first time,
+            and to see that rows are unchanged.
         epoch: Changes whenever a row is assigned or freed; validates indices held by callers.
         first_epoch: The epoch that the table began with; an older one belongs to another table.
         row_epoch: int64[capacity], the epoch in which each row was assigned or freed for the last time.
@@ -148,6 +149,15 @@ class NodeTable:
             rows = np.flatnonzero(self.alive).astype(np.int32)
             self._rows = epoch, rows
         return rows
+
+    def unchanged(self, rows: Int32s, versions: Int64s) -> Bools:
+        """bool[K]: whether ``rows`` (int32[K]) still have ``versions`` (int64[K]): all values read since belong
+        to that version.
+        """
+        with self.lock:
+            # The writer holds the lock from the first change of a row until the row has a new version.
+            same: Bools = self.row_version[rows] == versions
+        return same
 
     def label(self, key: str) -> LabelColumn:
         """Return the column of label ``key``, built on first use.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mooring.framework.row_versions import RowBasis
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.pure import answers, reads, views
 from mooring.runtime.pure.answers import Answers
@@ -34,12 +35,12 @@ def versions_are_not_compared(patch: Patch) -> None:
         def __ne__(self, other: object) -> Any:
             return np.asarray(self) == -1
 
-    class Column(answers._AnswerColumn):
+    class Basis(RowBasis):
         def __init__(self, capacity: int, counters: int) -> None:
             super().__init__(capacity, counters)
-            self.versions = self.versions.view(Known)
+            self._versions = self._versions.view(Known)
 
-    patch.setattr(answers, "_AnswerColumn", Column)
+    patch.setattr(answers, "RowBasis", Basis)
 
 
 def the_first_context_stays(patch: Patch) -> None:

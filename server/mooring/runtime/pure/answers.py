@@ -14,6 +14,7 @@ from mooring.framework import CycleState, Int32s, Int64s, NodeInfo, NodeView, Po
 from mooring.framework.deadline import check_deadline
 from mooring.framework.objects import Measurement
 from mooring.framework.pod_counter import CountsByRow, PodCounter
+from mooring.framework.row_versions import RowBasis
 from mooring.runtime.pure.reads import (
     ALLOCATABLE,
     COUNTED,
@@ -79,21 +80,19 @@ class _AnswerColumn:
 
     Attributes:
         answers: int64[capacity].
-        versions: int64[capacity], the version of each row that its answer is about; -1 = none.
-        counts: int64[capacity] for each counter that is read: the count that the answer is about.
+        basis: The basis of each answer.
     """
 
-    __slots__ = ("answers", "counts", "versions")
+    __slots__ = ("answers", "basis")
 
     def __init__(self, capacity: int, counters: int) -> None:
         self.answers: Int64s = np.zeros(capacity, np.int64)
-        self.versions: Int64s = np.full(capacity, -1, np.int64)
-        self.counts: Int64s = np.zeros((counters, capacity), np.int64)
+        self.basis = RowBasis(capacity, counters)
 
     @property
     def nbytes(self) -> int:
         """The bytes of its arrays."""
-        return self.answers.nbytes + self.versions.nbytes + self.counts.nbytes
+        return self.answers.nbytes + self.basis.nbytes
 
 
 class Answers:
@@ -137,27 +136,20 @@ class Answers:
         if len(table.row_version) < table.capacity:
             # The tables of a what-if evaluation: no version changes with its amounts.
             return self._found(question, rows)
-        versions = nodes.take(table.row_version)
-        counters = self._counters
+        versions, counters = nodes.take(table.row_version), self._counters
+        counts = question.counted(counters)
         column = self._column(context, table.capacity, len(counters))
         with self._lock:
             answers = nodes.take(column.answers)
-            changed = nodes.take(column.versions, live=True) != versions
-            for counted, counts in zip(column.counts, question.counted(counters), strict=True):
-                changed |= nodes.take(counted, live=True) != nodes.take(counts, live=True)
-            stale = np.flatnonzero(changed)
+            stale = column.basis.stale(nodes, versions, counts)
         if len(stale):
             some = rows[stale]
             answers[stale] = self._found(question, some)
-            with table.lock:
-                # The writer holds the lock from the first change of a row until the row has a new version.
-                kept = table.row_version[some] == versions[stale]
+            kept = table.unchanged(some, versions[stale])
             with self._lock:
                 if len(context) == len(self._context) and len(counters) == len(self._counters):
                     column.answers[some[kept]] = answers[stale[kept]]
-                    column.versions[some[kept]] = versions[stale[kept]]
-                    for counted, counts in zip(column.counts, question.counted(counters), strict=True):
-                        counted[some[kept]] = counts[some[kept]]
+                    column.basis.put(some[kept], versions[stale[kept]], counts)
         self._check(question, nodes, versions, answers)
         return answers
 
@@ -170,7 +162,7 @@ class Answers:
     def _column(self, context: tuple[Hashable, ...], capacity: int, counters: int) -> _AnswerColumn:
         with self._lock:
             column = self._columns.get(context)
-            if column is not None and len(column.answers) >= capacity and len(column.counts) == counters:
+            if column is not None and len(column.answers) >= capacity and column.basis.counters == counters:
                 self._columns.move_to_end(context)
                 return column
             if column is not None:
@@ -251,14 +243,11 @@ class Answers:
         at = self._checks.position(len(answers))
         if at is None:
             return
-        row = int(nodes.rows[at])
-        info = nodes.info(row)
+        rows = nodes.rows[at : at + 1]
+        info = nodes.info(int(rows[0]))
         number = self._number(self._call(question.state, question.pod, info), info.name)
-        if number != answers[at]:
-            with nodes.table.lock:
-                changed = nodes.table.row_version[row] != versions[at]
-            if not changed:
-                raise NotPureError("gave two answers for equal reads")
+        if number != answers[at] and nodes.table.unchanged(rows, versions[at : at + 1]).all():
+            raise NotPureError("gave two answers for equal reads")
 
 
 class SpotChecks:

@@ -168,20 +168,17 @@ class FollowedPlugin(CacheablePlugin):
         table, at = nodes.table, self._checks.position(len(nodes))
         if at is None or len(table.row_version) < table.capacity:
             return self.call(method, state, pod, nodes)
-        row = nodes.rows[at]
-        version = table.row_version[row]
+        rows = nodes.rows[at : at + 1]
+        versions = table.row_version[rows]
         answers = self.call(method, state, pod, nodes)
         try:
-            alone = one(self.call(method, state, pod, nodes.subset(nodes.rows[at : at + 1])), 0)
+            alone = one(self.call(method, state, pod, nodes.subset(rows)), 0)
             same = alone == one(answers, at)
         except Exception as error:  # noqa: BLE001 - whatever a rule raises
             self.stop_following(f"can't answer about one node alone: {type(error).__name__}: {error}")
             return answers
-        if not same:
-            with table.lock:
-                changed = table.row_version[row] != version
-            if not changed:
-                self.stop_following("gives another answer about a node alone than among others")
+        if not same and table.unchanged(rows, versions).all():
+            self.stop_following("gives another answer about a node alone than among others")
         return answers
 
     def verdicts(self, answers: Answers, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:

@@ -18,7 +18,7 @@ from mooring.runtime.cache.layers.cached_evaluation import (
     Rejections,
     Template,
 )
-from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
+from mooring.runtime.cache.outcome import CacheCounts, NotCachedError
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.evaluation import Evaluation, Scores, begin
 from mooring.runtime.cycle.plugin_calls import PluginCalls
@@ -95,9 +95,7 @@ class CachedTotals:
             while True:
                 read.begin()
                 cached.update(calls, dynamic=False)
-                if cached.static.has_dynamic:
-                    raise NotCachedError(Bypass.DYNAMIC)
-                found = _found(cached, candidates.rows(cluster))
+                found = _found(cached, candidates.rows(cluster), calls)
                 with cluster.lock:
                     if read.holds():
                         read.count()
@@ -107,20 +105,20 @@ class CachedTotals:
         """Remember why the nodes at ``positions`` (int32[K]) of ``found.rejected`` were rejected."""
         cached = found.cached
         with suppress(NotCachedError), cached:
-            if cached.rejections is found.rejections:
+            if cached.knows_rejections and cached.rejections is found.rejections:
                 rows = found.rows[found.rejected[positions]]
                 cached.rejections.put(rows, found.resource_ids[positions], codes, statuses)
 
 
-def _found(cached: CachedEvaluation, rows: Int32s) -> Totals:
-    totals = cached.totals(rows)
+def _found(cached: CachedEvaluation, rows: Int32s, calls: PluginCalls) -> Totals:
+    totals, rejections = cached.current_totals(rows, calls), cached.rejections
     rejected: Int32s = (totals == REJECTED).nonzero()[0].astype(np.int32)
     if not len(rejected):
         return Totals(
-            rows, totals, cached.version, rejected, rejected, rejected, [SUCCESS], cached, cached.rejections
+            rows, totals, cached.version, rejected, rejected, rejected, [SUCCESS], cached, rejections
         )
     resource_ids = cached.resource_ids(rows[rejected])
-    codes, statuses = cached.rejections.of(rows[rejected], resource_ids)
-    return Totals(
-        rows, totals, cached.version, rejected, resource_ids, codes, statuses, cached, cached.rejections
-    )
+    codes, statuses = np.full(len(rejected), UNKNOWN_REASON, np.int32), [SUCCESS]
+    if cached.knows_rejections:
+        codes, statuses = rejections.of(rows[rejected], resource_ids)
+    return Totals(rows, totals, cached.version, rejected, resource_ids, codes, statuses, cached, rejections)

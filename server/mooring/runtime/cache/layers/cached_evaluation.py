@@ -327,6 +327,26 @@ class CachedEvaluation:
         """
         return self._totals.of(rows)
 
+    def current_totals(self, rows: Int32s, calls: PluginCalls) -> Int32s:
+        """As ``totals``, with the dynamic plugins, which answer about ``rows`` alone.
+
+        All but the dynamic scores is up to date.
+
+        Raises:
+            NotCachedError: PreFilter now rejects the pod, or some nodes; or not all nodes are evaluated.
+            PluginFailureError: A plugin failed.
+        """
+        if self._dynamic is None:
+            return self.totals(rows)
+        if self.static.order is not None:
+            raise NotCachedError(Bypass.SAMPLING)
+        return self._dynamic.totals(self.version, self._totals.values, calls, rows)
+
+    @property
+    def knows_rejections(self) -> bool:
+        """Whether the first plugin that rejects a node is the same as long as ``rejections`` are kept."""
+        return not self.static.dynamic.every.filter
+
     def resource_ids(self, rows: Int32s) -> Int32s:
         """int32[K]: their resource-state ids; true as ``totals`` is."""
         return self._tracker.resource_ids.take(rows, mode="clip")

@@ -167,8 +167,18 @@ class DynamicScores:
         some[~passing[: len(some)]] = REJECTED
         self._rate(version, some, calls, 0)
         self._version = -1
-        rows = np.flatnonzero(self._totals != REJECTED).astype(np.int32)
-        return rows, self._totals[rows]
+        rows = np.flatnonzero(some != REJECTED).astype(np.int32)
+        return rows, some[rows]
+
+    def totals(self, version: int, totals: Int32s, calls: PluginCalls, rows: Int32s) -> Int32s:
+        """int32[K]: the totals of ``rows`` (int32[K]) as in ``among``; ``REJECTED`` for rejected nodes."""
+        # Rows that are new by now are out of bounds.
+        rows = np.minimum(rows, len(totals) - 1)
+        some = np.full_like(totals, REJECTED)
+        some[rows] = totals[rows]
+        self._rate(version, some, calls, 0)
+        self._version = -1
+        return some[rows]
 
     def _rate(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
         """Take in what the plugins say of the rows that have ``totals`` (int32[capacity])."""

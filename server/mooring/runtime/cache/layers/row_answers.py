@@ -6,44 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s
+from mooring.framework import Bools, Int32s
 from mooring.framework.pod_counter import CountsByRow, RunningCounts
+from mooring.framework.row_versions import RowBasis
 from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.filter import passed
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.score import Scaled, run_score, weigh
-
-
-class _Basis:
-    """The basis of the answer about each row.
-
-    Args:
-        capacity: How many rows there are.
-        counters: How many counters are read.
-    """
-
-    def __init__(self, capacity: int, counters: int) -> None:
-        self._versions: Int64s = np.full(capacity, -1, np.int64)
-        self._counts: Int64s = np.zeros((counters, capacity), np.int64)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of its arrays."""
-        return self._versions.nbytes + self._counts.nbytes
-
-    def changed(self, versions: Int64s, counts: Sequence[Int64s]) -> Int64s:
-        """int64[C]: the rows with other ``versions`` or ``counts`` (int64[capacity] each) by now."""
-        differs = self._versions != versions
-        for before, now in zip(self._counts, counts, strict=True):
-            differs |= before != now
-        return np.flatnonzero(differs)
-
-    def put(self, rows: Int32s, versions: Int64s, counts: Sequence[Int64s]) -> None:
-        """Note that answers about ``rows`` (int32[K]) are based on ``versions`` (int64[K]) and ``counts``."""
-        self._versions[rows] = versions
-        for known, now in zip(self._counts, counts, strict=True):
-            known[rows] = now[rows]
 
 
 class RowAnswers:
@@ -62,6 +32,7 @@ class RowAnswers:
     ) -> None:
         profile, capacity = evaluation.profile, evaluation.snapshot.nodes.capacity
         self._evaluation = evaluation
+        self._nodes = evaluation.view(evaluation.rows)
         self._skipped = set(skipped)
         self._filters = [each for each in profile.filter if each.name not in evaluation.written.skipped]
         scoring = [each for each in profile.score if each.name not in skipped]
@@ -74,8 +45,8 @@ class RowAnswers:
         self._rejected: Bools = np.zeros(capacity, np.bool_)
         self._scores: Int32s = np.zeros(capacity, np.int32)
         self._counters = counters
-        self._filtered = _Basis(capacity, len(counters))
-        self._scored = _Basis(capacity, len(counters))
+        self._filtered = RowBasis(capacity, len(counters))
+        self._scored = RowBasis(capacity, len(counters))
 
     @property
     def nbytes(self) -> int:
@@ -109,23 +80,21 @@ class RowAnswers:
                     totals[rows] += scaled.scores(rows)
 
     def _ask(
-        self, ask: Callable[[Int32s, PluginCalls], None], basis: _Basis, totals: Int32s, calls: PluginCalls
+        self, ask: Callable[[Int32s, PluginCalls], None], basis: RowBasis, totals: Int32s, calls: PluginCalls
     ) -> None:
         """Ask about the rows that are not ``REJECTED`` and changed since their answer."""
-        table = self._evaluation.snapshot.nodes
+        nodes, table = self._nodes, self._nodes.table
         counts = [each.by_row() for each in self._counters]
-        changed = basis.changed(table.row_version[: len(totals)], counts)
-        rows = changed[totals[changed] != REJECTED].astype(np.int32)
+        rows = nodes.rows[basis.stale(nodes, nodes.take(table.row_version), counts)]
+        rows = rows[totals[rows] != REJECTED]
         if not len(rows):
             return
         versions = table.row_version[rows]
-        if self._counters:
+        if counts:
             by_counter = dict(zip([each.counter for each in self._counters], counts, strict=True))
             self._evaluation.state.write(CountsByRow, CountsByRow(by_counter))
         ask(rows, calls)
-        with table.lock:
-            # The writer holds the lock from the first change of a row until the row has a new version.
-            same = table.row_version[rows] == versions
+        same = table.unchanged(rows, versions)
         basis.put(rows[same], versions[same], counts)
 
     def _filter(self, rows: Int32s, calls: PluginCalls) -> None:
