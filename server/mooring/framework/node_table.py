@@ -151,8 +151,8 @@ class NodeTable:
         return rows
 
     def unchanged(self, rows: Int32s, versions: Int64s) -> Bools:
-        """bool[K]: whether ``rows`` (int32[K]) still have ``versions`` (int64[K]): all values read since belong
-        to that version.
+        """bool[K]: whether ``rows`` (int32[K]) still have ``versions`` (int64[K]): all that was read
+        since is of that version.
         """
         with self.lock:
             # The writer holds the lock from the first change of a row until the row has a new version.
