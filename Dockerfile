@@ -19,10 +19,12 @@ RUN python -m venv /opt/mooring && \
     /opt/build/bin/pip install --require-hashes --only-binary :all: --requirement requirements/build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY protos protos
+COPY clients/python clients/python
 COPY server server
 COPY adapters adapters
-RUN /opt/build/bin/python -m build --wheel --no-isolation --outdir dist && \
-    /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring-scheduler && \
+RUN /opt/build/bin/python -m build --wheel --no-isolation --outdir dist clients/python && \
+    /opt/build/bin/python -m build --wheel --no-isolation --outdir dist && \
+    /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring-scheduler mooring-client && \
     NUMBA_CPU_NAME=generic /opt/mooring/bin/python -c \
         'import mooring.runtime.assembly, mooring.kernels.compile as loops; loops.compile_ahead(loops.FEWEST_NODES)'
 

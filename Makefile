@@ -6,8 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 LOCKED := install --require-hashes --requirement
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
-SOURCES := server adapters tests tools
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-package mooring-client --no-header
+SOURCES := server adapters clients tests tools
 SEED ?= 1
 COUNT ?= 2000
 NODES ?= 500
@@ -125,6 +125,7 @@ lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements
 	$(COMPILE) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 
 build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/, beside the list of the image's packages
+	$(BIN)/python -m build --no-isolation --outdir dist clients/python
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/python tools/write_sbom.py --output dist/mooring.cdx.json
 
@@ -135,16 +136,16 @@ web: $(VENV)/dev.stamp ## Test the page and build it into server/mooring/web/sta
 
 clean: ## Remove what was built, the virtual environment included
 	rm -rf $(VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .cache
-	find server adapters tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find server adapters clients tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps make a second call immediate. The project itself is installed in editable form, so code needs no new install.
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed; name it with PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | $(BIN)/python
+$(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml clients/python/pyproject.toml | $(BIN)/python
 	$(PIP) $(LOCKED) requirements/run.txt --requirement requirements/build.txt
-	$(PIP) install --no-deps --no-build-isolation --editable .
+	$(PIP) install --no-deps --no-build-isolation --editable clients/python --editable .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp

@@ -22,11 +22,11 @@ from typing import Self
 
 import grpc
 
-from mooring.v1 import cluster_service_pb2 as cluster
-from mooring.v1 import cluster_service_pb2_grpc as cluster_grpc
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2_grpc as pb_grpc
+from mooring_client.v1 import cluster_service_pb2 as cluster
+from mooring_client.v1 import cluster_service_pb2_grpc as cluster_grpc
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2_grpc as pb_grpc
 
 ROOT = Path(__file__).parents[1]
 TIMEOUT = 5.0

@@ -18,16 +18,25 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Package:
-    """A folder of .proto files, and where its stubs go: below ``out``, at the same path."""
+    """A folder of .proto files, and where its stubs go: below ``out``, at the same path or as ``module``.
+
+    With a module of their own, stubs of the same files that a user has generated don't get in their way.
+    """
 
     path: str
     source: str = "protos"
     out: str = "server"
     services: bool = True
+    module: str = ""
+
+    @property
+    def target(self) -> str:
+        """The folder of the stubs."""
+        return f"{self.out}/{self.module.replace('.', '/') or self.path}"
 
 
 PACKAGES = (
-    Package("mooring/v1"),
+    Package("mooring/v1", out="clients/python", module="mooring_client.v1"),
     # ``_pb2_grpc`` modules without a service would be empty.
     Package("mooring/kubernetes/v1", services=False),
     # Contracts of others, which adapters speak, are beside their stubs.
@@ -39,13 +48,27 @@ PACKAGES = (
 def generate(out: Path) -> None:
     """Write every stub below ``out``. Raises SystemExit if protoc rejects a file."""
     for package in PACKAGES:
-        source, target = ROOT / package.source, out / package.out
+        source, target = ROOT / package.source, out / package.target
         target.mkdir(parents=True, exist_ok=True)
         plain = [str(p) for p in sorted((source / package.path).glob("*.proto"))]
         services = [p for p in plain if package.services and p.endswith("_service.proto")]
-        _protoc(source, f"--python_out={target}", f"--mypy_out=quiet:{target}", *plain)
-        if services:
-            _protoc(source, f"--grpc_python_out={target}", f"--mypy_grpc_out=quiet:{target}", *services)
+        with tempfile.TemporaryDirectory() as made:
+            _protoc(source, f"--python_out={made}", f"--mypy_out=quiet:{made}", *plain)
+            if services:
+                _protoc(source, f"--grpc_python_out={made}", f"--mypy_grpc_out=quiet:{made}", *services)
+            for stub in (Path(made) / package.path).iterdir():
+                text = _of_modules(stub.read_text(encoding="utf-8"))
+                (target / stub.name).write_text(text, encoding="utf-8")
+
+
+def _of_modules(text: str) -> str:
+    """Return a stub's text with imports of the modules in which the packages are."""
+    for package in PACKAGES:
+        if package.module:
+            text = text.replace(
+                f"from {package.path.replace('/', '.')} import", f"from {package.module} import"
+            )
+    return text
 
 
 def _protoc(source: Path, *arguments: str) -> None:
@@ -58,7 +81,7 @@ def _protoc(source: Path, *arguments: str) -> None:
 
 def stubs(root: Path) -> dict[str, bytes]:
     """Return the generated files below ``root``: relative path to content."""
-    found = (p for package in PACKAGES for p in (root / package.out / package.path).glob("*_pb2*.py*"))
+    found = (p for package in PACKAGES for p in (root / package.target).glob("*_pb2*.py*"))
     return {str(p.relative_to(root)): p.read_bytes() for p in found if p.suffix in (".py", ".pyi")}
 
 

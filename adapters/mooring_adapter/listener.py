@@ -19,8 +19,8 @@ from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners.health import LIVENESS, HealthListener
 from mooring.serving.listeners.probes import Probes
 from mooring.telemetry.metrics import Metrics
-from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest
 from mooring_adapter.mooring import Mooring
+from mooring_client.v1.cluster_service_pb2 import GetClusterInfoRequest
 
 PLACES: Final = 64
 """Calls that are answered at once."""

@@ -13,11 +13,16 @@ import grpc
 from mooring.serving.calls.threads import waiting
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.serving.http.tls import channel_credentials
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE, PodColumns, PodTemplate, ScheduleRequest
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from mooring.v1.simulation_service_pb2 import CloseSessionRequest, OpenSessionRequest
-from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.scheduling_service_pb2 import (
+    COMMIT_MODE_RESERVE,
+    PodColumns,
+    PodTemplate,
+    ScheduleRequest,
+)
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1.simulation_service_pb2 import CloseSessionRequest, OpenSessionRequest
+from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", -1),

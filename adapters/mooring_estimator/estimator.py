@@ -14,12 +14,12 @@ import grpc
 from mooring.framework.errors import InvalidArgumentError
 from mooring.serving.calls.listener import OfferedService
 from mooring.serving.commands import AdapterParser
-from mooring.v1.cluster_service_pb2 import ListPendingPodsRequest, PendingPod
-from mooring.v1.objects_pb2 import KubernetesObject, PodSource
-from mooring.v1.scheduling_service_pb2 import PodTemplate
-from mooring.v1.simulation_service_pb2 import EstimateCapacityRequest
 from mooring_adapter.command import Adapter
 from mooring_adapter.mooring import Asking, Mooring
+from mooring_client.v1.cluster_service_pb2 import ListPendingPodsRequest, PendingPod
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
+from mooring_client.v1.scheduling_service_pb2 import PodTemplate
+from mooring_client.v1.simulation_service_pb2 import EstimateCapacityRequest
 from mooring_estimator.wire import estimator_service_pb2 as pb
 from mooring_estimator.wire import replica_pb2
 from mooring_estimator.wire.estimator_service_pb2_grpc import (

@@ -12,13 +12,18 @@ import grpc
 from mooring.framework.errors import InvalidArgumentError
 from mooring.serving.calls.listener import OfferedService
 from mooring.serving.commands import AdapterParser
-from mooring.v1.cluster_service_pb2 import PutObjects
-from mooring.v1.nodes_pb2 import NodeNames, NodeSelection
-from mooring.v1.objects_pb2 import KubernetesObject, PodSource
-from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE, PodTemplate, ScheduleRequest, ScoreRequest
-from mooring.v1.simulation_service_pb2 import ChangeSessionRequest, RevertSessionRequest, SessionChange
 from mooring_adapter.command import Adapter
 from mooring_adapter.mooring import Asking, Mooring
+from mooring_client.v1.cluster_service_pb2 import PutObjects
+from mooring_client.v1.nodes_pb2 import NodeNames, NodeSelection
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
+from mooring_client.v1.scheduling_service_pb2 import (
+    COMMIT_MODE_RESERVE,
+    PodTemplate,
+    ScheduleRequest,
+    ScoreRequest,
+)
+from mooring_client.v1.simulation_service_pb2 import ChangeSessionRequest, RevertSessionRequest, SessionChange
 from mooring_expander.wire import expander_service_pb2 as pb
 from mooring_expander.wire import new_node_pb2
 from mooring_expander.wire.expander_service_pb2_grpc import ExpanderServicer, add_ExpanderServicer_to_server

@@ -12,7 +12,12 @@ from typing import Final, TypeVar
 
 import grpc
 
-from mooring.v1.scheduling_service_pb2 import FilterRequest, FilterResponse, ScoreRequest, ScoreResponse
+from mooring_client.v1.scheduling_service_pb2 import (
+    FilterRequest,
+    FilterResponse,
+    ScoreRequest,
+    ScoreResponse,
+)
 from mooring_extender.client import Client
 from mooring_extender.failures import CallError, shortened
 from mooring_extender.node_table import NodeTable

@@ -13,16 +13,16 @@ import grpc.aio
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.http.tls import channel_credentials
 from mooring.tracing.spans import outgoing_headers
-from mooring.v1.cluster_service_pb2 import (
+from mooring_client.v1.cluster_service_pb2 import (
     GetClusterInfoRequest,
     GetClusterInfoResponse,
     ListNodesRequest,
     ListNodesResponse,
 )
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.plugin_service_pb2 import ListProfilesRequest, ListProfilesResponse
-from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
-from mooring.v1.scheduling_service_pb2 import (
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.plugin_service_pb2 import ListProfilesRequest, ListProfilesResponse
+from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceStub
+from mooring_client.v1.scheduling_service_pb2 import (
     BindRequest,
     BindResponse,
     FilterRequest,
@@ -32,7 +32,7 @@ from mooring.v1.scheduling_service_pb2 import (
     ScoreRequest,
     ScoreResponse,
 )
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_extender.failures import CallError
 
 CHANNEL_OPTIONS: Final = (

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from mooring.v1.cluster_service_pb2 import ListNodesRequest, ListNodesResponse
-from mooring.v1.nodes_pb2 import NODE_FORM_JOINED_NAMES, NodeIndices, NodeSelection
+from mooring_client.v1.cluster_service_pb2 import ListNodesRequest, ListNodesResponse
+from mooring_client.v1.nodes_pb2 import NODE_FORM_JOINED_NAMES, NodeIndices, NodeSelection
 from mooring_extender.names import Names
 
 _PACKED: Final = NodeIndices.DESCRIPTOR.fields_by_name["indices"].number << 3 | 2

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
-from mooring.v1.scheduling_service_pb2 import (
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
+from mooring_client.v1.scheduling_service_pb2 import (
     BIND_OUTCOME_ALREADY_BOUND,
     BIND_OUTCOME_BOUND,
     BIND_OUTCOME_LOCAL,
@@ -25,7 +25,12 @@ from mooring.v1.scheduling_service_pb2 import (
     ScoreRequest,
     ScoreResponse,
 )
-from mooring.v1.verdicts_pb2 import VERDICT_CODE_ERROR, VERDICT_CODE_UNSCHEDULABLE, NodeVerdicts, Verdict
+from mooring_client.v1.verdicts_pb2 import (
+    VERDICT_CODE_ERROR,
+    VERDICT_CODE_UNSCHEDULABLE,
+    NodeVerdicts,
+    Verdict,
+)
 from mooring_extender import wire
 from mooring_extender.failures import CallError, misfit
 from mooring_extender.names import Names

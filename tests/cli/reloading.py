@@ -19,11 +19,11 @@ import grpc
 
 from mooring import config
 from mooring.runtime.profiles.registry import new_in_tree_registry
-from mooring.v1 import objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.plugin_service_pb2 import ListProfilesRequest
-from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.plugin_service_pb2 import ListProfilesRequest
+from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import fetch, scoring, serving, write_config
 from tests.process import wait_until
 

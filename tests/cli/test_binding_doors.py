@@ -12,9 +12,9 @@ from typing import Any
 import grpc
 import pytest
 
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import PodReference, PodSource
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import PodReference, PodSource
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import BIN, Started, fetch, program, serving_process
 from tests.cluster.following import node, pod
 from tests.fake_api_server import FakeApiServer

@@ -13,8 +13,8 @@ from mooring.cluster.kinds import Put
 from mooring.decisions.listed_pod import ListedPod
 from mooring.framework import Pod
 from mooring.testing import make_node, make_pod
-from mooring.v1 import decision_service_pb2 as pb_decisions
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import decision_service_pb2 as pb_decisions
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.cli.commands import call
 from tests.service.backends import direct, listening, sent, world
 

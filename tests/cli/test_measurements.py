@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mooring.cli import remote
-from mooring.v1 import objects_pb2 as objects
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import objects_pb2 as objects
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 from tests.cli.commands import fetch, serving
 from tests.measurements.stub_prometheus import StubPrometheus, stub_prometheus
 from tests.process import until

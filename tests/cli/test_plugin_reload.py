@@ -13,8 +13,8 @@ import pytest
 from mooring.app import reload
 from mooring.app.plugin_files import PluginFiles
 from mooring.framework.errors import InvalidArgumentError
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import call, serving, write_config
 from tests.cli.reloading import POD
 from tests.process import until

@@ -135,7 +135,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("venv")
     venv.create(folder, symlinks=True)
     here = [path for path in sys.path if path.endswith("site-packages")]
-    sources = [str(ROOT / "server"), str(ROOT / "adapters")]
+    sources = [str(ROOT / folder) for folder in ("server", "adapters", "clients/python")]
     site = next(folder.glob("lib/python*/site-packages"))
     (site / "parent.pth").write_text("\n".join([*here, *sources]) + "\n")
     return folder

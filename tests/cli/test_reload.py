@@ -12,15 +12,15 @@ import pytest
 
 from mooring import config
 from mooring.app.reload import REJECTED, TOOK, ConfigurationReload, own_pod
-from mooring.client.errors import info_of
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import ReloadMetrics
 from mooring.testing import make_pod
-from mooring.v1.plugin_service_pb2 import ListProfilesRequest
-from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
+from mooring_client.errors import info_of
+from mooring_client.v1.plugin_service_pb2 import ListProfilesRequest
+from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceStub
 from tests.cli.commands import scoring, serving, write_config
 from tests.cli.reloading import in_order, reload
 from tests.process import until

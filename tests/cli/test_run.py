@@ -20,10 +20,10 @@ import grpc
 import pytest
 
 from mooring.cli.run import _await_ready
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1.cluster_service_pb2 import GetObjectRequest
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1.cluster_service_pb2 import GetObjectRequest
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
 from tests.cli.commands import BIN, Started, environment, fetch, program
 from tests.process import until
 

@@ -11,8 +11,8 @@ import grpc
 import pytest
 
 from mooring.testing.builders import node_manifest
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from tests.cli.commands import (
     ANY_PORT,
     BIN,

@@ -10,11 +10,11 @@ from typing import Any
 import grpc
 import pytest
 
-from mooring.v1 import cluster_service_pb2 as cluster
-from mooring.v1 import objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import cluster_service_pb2 as cluster
+from mooring_client.v1 import objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import call, fetch, serving
 from tests.cluster.following import node, pod
 from tests.fake_api_server import FakeApiServer

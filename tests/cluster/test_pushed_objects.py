@@ -15,8 +15,8 @@ from mooring.framework.objects import Service
 from mooring.kubernetes.v1 import meta_pb2, workload_pb2
 from mooring.service.backend import PushResult
 from mooring.service.plugins import OBJECT_KINDS
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1 import objects_pb2
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import objects_pb2
 
 WEB = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}}
 

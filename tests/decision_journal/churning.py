@@ -28,7 +28,7 @@ from mooring.framework.objects import (
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.service.decision_differences import differences_of
 from mooring.testing import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.service.backends import Direct, World, sent, world
 
 ZONE = "topology.kubernetes.io/zone"

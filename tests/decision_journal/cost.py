@@ -21,8 +21,8 @@ from mooring.app.extender import LocalContext
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.telemetry.metrics import Metrics
 from mooring.testing import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.service.backends import World, listening, sent, world
 
 NODES = 5_000

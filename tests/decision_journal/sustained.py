@@ -20,10 +20,10 @@ from google.protobuf.duration_pb2 import Duration
 
 from mooring.app.options import DecisionOptions
 from mooring.testing import make_node, make_pod
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.service.backends import listening, sent, world
 from tests.service.frames import (
     ACK,

@@ -29,9 +29,9 @@ from mooring.framework.label_selector import parsed
 from mooring.runtime.profiles.profile import Profile
 from mooring.serving.clients import for_client
 from mooring.testing import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.nodes_pb2 import AllNodes, NodeNames, NodeSelection
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.nodes_pb2 import AllNodes, NodeNames, NodeSelection
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.service.backends import listening, sent, world
 
 OWN_CONNECTION = [("grpc.use_local_subchannel_pool", 1)]

@@ -19,8 +19,8 @@ from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.service.decision_differences import differences_of
 from mooring.testing import make_node, make_pod
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.decision_journal.churning import GATES, ZONE, churn, group_of
 from tests.runtime.test_group_cycle import group, member, node
 from tests.scheduler.world import World, configuration

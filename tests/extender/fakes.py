@@ -17,11 +17,11 @@ import grpc
 from google.protobuf.message import Message
 
 from mooring.serving.http.server import HttpServer
-from mooring.v1 import cluster_service_pb2 as cluster
-from mooring.v1 import plugin_service_pb2 as plugins
-from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1.nodes_pb2 import NodeSelection
-from mooring.v1.verdicts_pb2 import (
+from mooring_client.v1 import cluster_service_pb2 as cluster
+from mooring_client.v1 import plugin_service_pb2 as plugins
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1.nodes_pb2 import NodeSelection
+from mooring_client.v1.verdicts_pb2 import (
     VERDICT_CODE_SUCCESS,
     VERDICT_CODE_UNSCHEDULABLE,
     VERDICT_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,

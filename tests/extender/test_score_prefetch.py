@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 from mooring_extender.failures import CallError
 from mooring_extender.questions import Questions
 from mooring_extender.score_prefetch import FRESH_SECONDS, ScorePrefetch

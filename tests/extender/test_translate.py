@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1.verdicts_pb2 import (
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1.verdicts_pb2 import (
     VERDICT_CODE_ERROR,
     VERDICT_CODE_PENDING,
     VERDICT_CODE_UNSCHEDULABLE,

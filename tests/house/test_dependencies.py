@@ -16,8 +16,16 @@ from packaging.version import Version
 from mooring import __version__
 
 ROOT = Path(__file__).parents[2]
-DECLARED = map(Requirement, tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
-DIRECT = [requirement for requirement in DECLARED if not requirement.marker or requirement.marker.evaluate()]
+DECLARED = [
+    Requirement(requirement)
+    for project in (ROOT, ROOT / "clients" / "python")
+    for requirement in tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"]
+]
+DIRECT = [
+    requirement
+    for requirement in DECLARED
+    if requirement.name != "mooring-client" and (not requirement.marker or requirement.marker.evaluate())
+]
 LOCKS = ["run", "fast", "build", "dev", "docs"]
 
 # Below these a known flaw reaches us through another package's dependency.

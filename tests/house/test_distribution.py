@@ -40,11 +40,12 @@ def test_everything_says_the_same_name(pattern: str) -> None:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our wheel, as long as no registry has it."""
+    """A folder with our wheels, as long as no registry has them."""
     folder = tmp_path_factory.mktemp("wheels")
-    command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    for project in (ROOT, ROOT / "clients" / "python"):
+        command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, project)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -70,5 +71,7 @@ def test_plugin_packages_resolve_to_ours(wheels: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     names = set(re.findall(r"^([\w-]+)==", done.stdout, re.MULTILINE))
-    assert {name for name in names if "mooring" in name} == {NAME}
-    assert names - {NAME} <= set(re.findall(r"^([\w-]+)==", locked.read_text(), re.MULTILINE))
+    assert {name for name in names if "mooring" in name} == {NAME, "mooring-client"}
+    assert names - {NAME, "mooring-client"} <= set(
+        re.findall(r"^([\w-]+)==", locked.read_text(), re.MULTILINE)
+    )

@@ -18,7 +18,7 @@ GLOSSARY = (ROOT / "docs/glossary.md").read_text()
 CODE = [
     file
     for file in FILES
-    if file.relative_to(ROOT).parts[0] in ("server", "adapters", "protos", "deploy")
+    if file.relative_to(ROOT).parts[0] in ("server", "adapters", "clients", "protos", "deploy")
     and file.suffix in (".py", ".proto", ".md", ".yaml", ".go", ".js")
 ]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FILES = [
     file
-    for folder in ("server/mooring", "adapters", "tools")
+    for folder in ("server/mooring", "adapters", "clients", "tools")
     for file in sorted((ROOT / folder).rglob("*.py"))
     if "v1" not in file.parts
 ]

@@ -11,7 +11,9 @@ from tests.laboratories.soak.doors import DOORS
 
 ROOT = Path(__file__).parents[2]
 SERVING = ROOT / "server" / "mooring" / "serving"
-SOURCES = [file for folder in ("server", "adapters") for file in (ROOT / folder).rglob("*.py")]
+SOURCES = [
+    file for folder in ("server", "adapters", "clients/python") for file in (ROOT / folder).rglob("*.py")
+]
 OPENERS = {"CallListener", "HealthListener", "PageListener", "HttpServer"}
 """What `mooring.serving` opens a listener with."""
 LISTENS = re.compile(
@@ -22,7 +24,7 @@ LISTENS = re.compile(
 
 
 def module_of(file: Path) -> str:
-    (folder,) = [each for each in ("server", "adapters") if (ROOT / each) in file.parents]
+    (folder,) = [each for each in ("server", "adapters", "clients/python") if (ROOT / each) in file.parents]
     return ".".join(file.relative_to(ROOT / folder).with_suffix("").parts)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 import mooring
+import mooring_client
 
 pytestmark = pytest.mark.packaging
 
@@ -92,7 +93,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
                 check=False,
             )
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return Image(environment=opt / "mooring", wheel=next((source / "dist").glob("*.whl")))
+    return Image(environment=opt / "mooring", wheel=next((source / "dist").glob("mooring_scheduler-*.whl")))
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +203,20 @@ def test_the_wheel_holds_nothing_else(image: Image) -> None:
     tops = {PurePosixPath(name).parts[0] for name in names_in_wheel(image.wheel)}
     assert tops == {*PACKAGES, f"mooring_scheduler-{mooring.__version__}.dist-info"}
     assert not [name for name in names_in_wheel(image.wheel) if name.endswith(JUNK[:3])]
+
+
+def test_the_client_is_a_wheel_of_its_own(image: Image) -> None:
+    wheel = next(image.wheel.parent.glob("mooring_client-*.whl"))
+    names = names_in_wheel(wheel)
+    assert {PurePosixPath(name).parts[0] for name in names} == {
+        "mooring_client",
+        f"mooring_client-{mooring_client.__version__}.dist-info",
+    }
+    assert {"mooring_client/py.typed", "mooring_client/v1/scheduling_service_pb2_grpc.pyi"} <= names
+
+
+def test_client_and_server_have_one_version() -> None:
+    assert mooring_client.__version__ == mooring.__version__
 
 
 def test_the_source_distribution_makes_the_same_wheel(image: Image, distributions: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from google.protobuf.descriptor import FileDescriptor
 
-from mooring.v1 import (
+from mooring_client.v1 import (
     cluster_service_pb2,
     errors_pb2,
     nodes_pb2,

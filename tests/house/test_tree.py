@@ -17,7 +17,7 @@ TRACKED = subprocess.run(
 GENERATED = (
     "adapters/mooring_estimator/wire/",
     "adapters/mooring_expander/wire/",
-    "server/mooring/v1/",
+    "clients/python/mooring_client/v1/",
     "server/mooring/kubernetes/",
     "deploy/examples/clients/go/gen/",
 )
@@ -27,7 +27,7 @@ FILES = [
 SOURCES = [
     file
     for file in FILES
-    if file.suffix == ".py" and file.relative_to(ROOT).parts[0] in {"server", "adapters"}
+    if file.suffix == ".py" and file.relative_to(ROOT).parts[0] in {"server", "adapters", "clients"}
 ]
 LONG_MODULE = 400
 """Lines from which a module is named in the summary of the tests; a long one is seldom a defect."""

@@ -14,11 +14,11 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from mooring.client import Client as MooringClient
-from mooring.client import Pods
 from mooring.mcp.server import new_server
 from mooring.mcp.tools import MAX_BYTES, Tools, fitting
 from mooring.testing.builders import node_manifest, pod_manifest
+from mooring_client import Client as MooringClient
+from mooring_client import Pods
 from tests.cli.commands import environment, serving, write_manifests
 
 HOSTILE = "node(s) \x1b[31mred\x1b[0m"

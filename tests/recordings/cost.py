@@ -21,8 +21,8 @@ from mooring.recordings.recorder import Recorded, Recorder
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.service.wire.decision_messages import write_decision
 from mooring.testing import make_node
-from mooring.v1 import recording_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import recording_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.decision_journal.cost import CALLS_OVER_GRPC, Work, batches, one_by_one
 from tests.process import until
 from tests.recordings.recorded import REMEMBERED

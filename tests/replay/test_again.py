@@ -15,7 +15,7 @@ from mooring.app.replay import _percent, replay_of
 from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.replay.again import Compared, Ending
 from mooring.testing import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.cli.commands import call, environment
 from tests.recordings.recorded import REMEMBERED, record_churn, recorder_of
 from tests.service.backends import Direct, configuration, profile, sent, world

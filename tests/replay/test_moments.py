@@ -8,7 +8,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from mooring.client.session import ClientSession
+from mooring_client.session import ClientSession
 from tests.cli.commands import call, serving_process
 from tests.replay.test_lives import pod, small, write
 

@@ -14,7 +14,7 @@ from mooring.framework import PodGroupInfo
 from mooring.framework.objects import PodGroupResourceClaim
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.testing import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.plugins.test_dynamic_resources import allocation, claim, device_class, slice_of
 from tests.runtime.test_group_cycle import GATES, IN_GROUP, engine_of, group, member, node
 from tests.service.backends import direct, statuses_code, world

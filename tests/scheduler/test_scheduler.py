@@ -31,7 +31,7 @@ from mooring.framework.errors import (
 from mooring.framework.objects import LabelSelector, ObjectMeta, PodDisruptionBudget, PodDisruptionBudgetSpec
 from mooring.service.wire.decision_messages import write_decision
 from mooring.testing import make_node, make_pod
-from mooring.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import decision_service_pb2 as pb
 
 from .fakes import Poisoned
 from .world import World

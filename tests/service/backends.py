@@ -40,19 +40,19 @@ from mooring.sessions.sessions import Quota, Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.testing.builders import to_json
-from mooring.v1 import (
+from mooring_client.v1 import (
     cluster_service_pb2,
     decision_service_pb2,
     plugin_service_pb2,
     scheduling_service_pb2,
     simulation_service_pb2,
 )
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
-from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
-from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
+from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 from tests.service.fakes import Kind
 from tests.service.harness import LONG, QUIET, Failed, decode
 
@@ -348,7 +348,7 @@ def codes(verdicts: Any, count: int) -> list[str]:
 
 
 def statuses_code(status: Any) -> str:
-    from mooring.v1 import verdicts_pb2
+    from mooring_client.v1 import verdicts_pb2
 
     return verdicts_pb2.VerdictCode.Name(status.code).removeprefix("VERDICT_CODE_")
 

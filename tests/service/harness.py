@@ -17,8 +17,8 @@ from mooring.service.server import Options, Server, build
 from mooring.serving.calls import pipeline
 from mooring.serving.calls.listener import OfferedService
 from mooring.telemetry.metrics import Metrics
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2_grpc as pb_grpc
 from tests.process import until
 
 Answer = Callable[[grpc.ServicerContext], pb.GetClusterInfoResponse]

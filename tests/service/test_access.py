@@ -13,15 +13,15 @@ from mooring.service.calls.access import CHANGES, check_access
 from mooring.serving.access import Access, Change
 from mooring.serving.calls import listener
 from mooring.serving.certificates import TlsFiles
-from mooring.v1 import (
+from mooring_client.v1 import (
     cluster_service_pb2,
     decision_service_pb2,
     plugin_service_pb2,
     simulation_service_pb2,
 )
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, PushObjectsRequest
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.cluster_service_pb2 import GetClusterInfoRequest, PushObjectsRequest
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from tests.certificates import Authority, Pair, certificate
 from tests.process import until
 from tests.service.harness import LONG, failed, running

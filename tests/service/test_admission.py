@@ -15,11 +15,11 @@ from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, 
 from mooring.framework.errors import ResourceExhaustedError
 from mooring.serving.calls.pools import CallPool
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.objects_pb2 import PodReference
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.objects_pb2 import PodReference
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.process import until
 from tests.service.backends import Stubs, listening, named, rejected, world
 from tests.service.harness import LONG

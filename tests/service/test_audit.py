@@ -9,8 +9,8 @@ import grpc
 import pytest
 
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.service.backends import Stubs, direct, named, sent, world
 from tests.service.test_bind import order
 from tests.service.test_cluster_service import load

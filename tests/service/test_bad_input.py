@@ -10,9 +10,9 @@ import pytest
 
 from mooring.framework import SUCCESS
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from tests.process import until
 from tests.service.backends import WAYS, configuration, direct, named, profile, rejected, sent, served, world
 from tests.service.fakes import filtering, gate, scoring, scoring_all

@@ -21,8 +21,8 @@ from mooring.framework import (
 )
 from mooring.framework.errors import PermissionDeniedError, UnavailableError
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import PodReference
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import PodReference
 from tests.process import until
 from tests.service.backends import WAYS, direct, named, rejected, served, world
 from tests.service.fakes import PodsOnly, RecordingBinder, gate

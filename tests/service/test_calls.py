@@ -21,7 +21,7 @@ from mooring.service.calls.slots import SlotProgress, Slots
 from mooring.serving.calls import pipeline
 from mooring.serving.calls.pipeline import time_limit
 from mooring.telemetry.metrics import camel_case
-from mooring.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2 as pb
 from tests.process import until
 from tests.service.frames import connect, open_streams
 from tests.service.harness import LONG, SERVICE, Running, blocked, failed, given_up, running

@@ -12,8 +12,8 @@ from mooring.service.calls import access
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
 from mooring.serving.http import tls as adapter
-from mooring.v1.cluster_service_pb2 import PushObjectsRequest
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.cluster_service_pb2 import PushObjectsRequest
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from tests.certificates import Authority, Pair, certificate, trusting
 from tests.service.harness import LONG, failed, running
 from tests.service.test_access import Caller, as_client

@@ -19,11 +19,11 @@ from mooring.framework.sources import SourceStatus
 from mooring.service.cluster import ClusterServicer
 from mooring.serving.certificates import TlsFiles
 from mooring.testing.builders import make_node, make_pod, to_json
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1 import nodes_pb2
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.objects_pb2 import KubernetesObject, PodReference
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference
 from tests.certificates import Authority
 from tests.runtime.pausing import Running, pause
 from tests.service.backends import WAYS, direct, listening, rejected, sent, served, world

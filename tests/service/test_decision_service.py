@@ -20,9 +20,9 @@ from mooring.framework import Pod
 from mooring.framework.objects import ObjectMeta, OwnerReference
 from mooring.service.decisions import MOST_WAITING
 from mooring.testing import make_node, make_pod
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import nodes_pb2
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.process import until
 from tests.service.backends import Stubs, World, direct, rejected, sent, served, world
 
@@ -84,7 +84,7 @@ def test_each_way_to_decide_is_noted() -> None:
 
 
 def test_what_is_asked_about_a_session_is_not_noted() -> None:
-    from mooring.v1 import simulation_service_pb2 as simulation_pb
+    from mooring_client.v1 import simulation_service_pb2 as simulation_pb
 
     with asked() as (_, stubs):
         opened = stubs.simulation.OpenSession(simulation_pb.OpenSessionRequest())

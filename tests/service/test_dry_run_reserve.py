@@ -15,9 +15,9 @@ from mooring.framework import CycleState, Pod, ReservePlugin, Status
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.replay.again import Compared, Ending
 from mooring.testing.builders import Manifest, make_node, make_pod
-from mooring.v1 import decision_service_pb2 as decision_pb
-from mooring.v1 import nodes_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import decision_service_pb2 as decision_pb
+from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.laboratories.histories.over_grpc import decision_at
 from tests.plugins import storage
 from tests.plugins.test_dynamic_resources import claim, device_class, slice_of

@@ -7,7 +7,7 @@ from mooring.framework import errors
 from mooring.framework.args import FieldError
 from mooring.serving.calls.errors import CODES, failure_of
 from mooring.telemetry.metrics import camel_case
-from mooring.v1.errors_pb2 import ErrorReason
+from mooring_client.v1.errors_pb2 import ErrorReason
 
 CLASSES = sorted(errors.MooringError.__subclasses__(), key=lambda kind: kind.__name__)
 

@@ -12,8 +12,8 @@ from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
 from mooring.service.wire.explanation import from_response
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.service.backends import WAYS, as_json, codes, direct, named, scores_of, sent, world
 from tests.service.fakes import filtering, scoring
 from tests.service.test_filter import joined, names

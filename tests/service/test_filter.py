@@ -10,9 +10,9 @@ from mooring.framework import SUCCESS, Pod, Status
 from mooring.service.backend import Limits
 from mooring.service.wire.selection import Selection
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import KubernetesObject
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import KubernetesObject
 from tests.service.backends import WAYS, as_json, codes, direct, named, rejected, sent, world
 from tests.service.fakes import filtering
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from mooring.framework import BindOutcome, CycleState, Pod, ReservePlugin, Status
 from mooring.framework.errors import NotFoundError
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import decision_service_pb2 as decision_pb
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import decision_service_pb2 as decision_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.runtime.test_group_cycle import GATES, IN_GROUP, group, member, node
 from tests.service.backends import (
     WAYS,

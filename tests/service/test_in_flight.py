@@ -31,9 +31,9 @@ from mooring.service import in_flight
 from mooring.service.in_flight import PodsInFlight
 from mooring.service.services import Servicers
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.nodes_pb2 import InlineNodes, NodeSelection
-from mooring.v1.objects_pb2 import PodReference
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.nodes_pb2 import InlineNodes, NodeSelection
+from mooring_client.v1.objects_pb2 import PodReference
 from tests.process import until
 from tests.service.backends import (
     Stubs,

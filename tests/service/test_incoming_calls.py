@@ -19,7 +19,7 @@ from mooring.serving.calls.pipeline import EndedByCallers, Pipeline, admitted
 from mooring.serving.calls.pools import CallPool
 from mooring.serving.calls.threads import Threads
 from mooring.telemetry.metrics import Metrics
-from mooring.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2 as pb
 from tests.good_client import good_client
 from tests.process import until
 from tests.service.frames import (

@@ -10,8 +10,8 @@ from mooring.framework.points import POINTS as FRAMEWORK_POINTS
 from mooring.service.backend import Limits
 from mooring.service.plugins import IMPLEMENTED, POINTS
 from mooring.testing.builders import make_node
-from mooring.v1 import plugin_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1 import plugin_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.missing_plugins import add_missing_plugin
 from tests.service.backends import WAYS, Direct, configuration, direct, profile, world
 from tests.service.fakes import scoring
@@ -35,7 +35,7 @@ def test_what_is_not_among_the_capabilities_is_unimplemented(way: Callable[..., 
 
 
 def _module(descriptor: Any) -> Any:
-    from mooring.v1 import cluster_service_pb2, decision_service_pb2, simulation_service_pb2
+    from mooring_client.v1 import cluster_service_pb2, decision_service_pb2, simulation_service_pb2
 
     modules = {
         "SchedulingService": scheduling_pb,

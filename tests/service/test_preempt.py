@@ -17,9 +17,9 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.preempt import _faults, _given
 from mooring.service.services import Servicers
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.nodes_pb2 import NodeNames, NodeSelection
-from mooring.v1.objects_pb2 import PodReference, PodSource
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.nodes_pb2 import NodeNames, NodeSelection
+from mooring_client.v1.objects_pb2 import PodReference, PodSource
 from tests.extender.fakes import CAPTURED, ask
 from tests.service.backends import WAYS, World, configuration, direct, named, profile, rejected, sent, world
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from mooring.framework import Node, Pod
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import KubernetesObject, PodSource
-from mooring.v1.verdicts_pb2 import PluginScores
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
+from mooring_client.v1.verdicts_pb2 import PluginScores
 from tests.cluster.messages import message_of
 from tests.examples import examples
 from tests.service.backends import Stubs, as_json, configuration, direct, profile, sent, world

@@ -19,10 +19,10 @@ from mooring.serving.calls.counting import MAX_BYTES, MAX_ENTRIES, MAX_FIELDS, C
 from mooring.serving.calls.memory import FREE_BYTES, MemoryBudget, Share
 from mooring.serving.calls.reading import MAX_MESSAGE_BYTES, Reader
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.service.backends import listening, rejected, sent, served, world
 from tests.service.harness import LONG, SERVICE, running
 from tests.service.test_server import listed

@@ -11,9 +11,9 @@ from mooring.framework import SUCCESS, CycleState, Pod, ReservePlugin, Status
 from mooring.framework.errors import UnavailableError
 from mooring.serving.certificates import TlsFiles
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import PodReference
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import PodReference
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.certificates import Authority
 from tests.runtime.test_placing import tracing
 from tests.service.backends import (

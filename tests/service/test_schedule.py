@@ -11,9 +11,9 @@ import pytest
 from mooring.framework import Pod
 from mooring.service.backend import Limits
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import PodSource
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import PodSource
 from tests.service.backends import (
     WAYS,
     as_json,

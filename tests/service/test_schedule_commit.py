@@ -10,8 +10,8 @@ import pytest
 from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, PermitPlugin, Pod, Status
 from mooring.framework.errors import UnavailableError
 from mooring.testing.builders import make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import PodSource
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import PodSource
 from tests.process import until
 from tests.service.backends import (
     WAYS,

@@ -17,8 +17,8 @@ from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.service.scheduling.committing import Committing
 from mooring.service.scheduling.dry_run import DryRun
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.nodes_pb2 import NODE_FORM_INDICES, AllNodes, NodeSelection
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.nodes_pb2 import NODE_FORM_INDICES, AllNodes, NodeSelection
 from tests.examples import examples
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 from tests.service.backends import World, configuration, direct, profile, world

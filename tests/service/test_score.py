@@ -7,9 +7,9 @@ import grpc
 import pytest
 
 from mooring.testing.builders import make_node, make_pod
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.verdicts_pb2 import PluginScores
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.verdicts_pb2 import PluginScores
 from tests.service.backends import (
     WAYS,
     codes,

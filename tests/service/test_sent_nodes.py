@@ -13,8 +13,8 @@ from mooring.cluster.kinds import Put, Remove
 from mooring.framework import SUCCESS, Node, Pod, Status
 from mooring.service.backend import ObjectDecoder
 from mooring.testing import make_node, make_pod
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.examples import examples
 from tests.service.backends import as_json, configuration, direct, profile, sent, world
 from tests.service.fakes import filtering

@@ -19,8 +19,8 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (  # ty
 from mooring.serving.addresses import ListenError, is_local
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners import listen
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2_grpc as pb_grpc
 from tests.process import until
 from tests.service.frames import MAX_CONCURRENT_STREAMS, connect, settings
 from tests.service.harness import LONG, SERVICE, blocked, failed, running

@@ -14,10 +14,10 @@ from mooring.app.options import DecisionOptions
 from mooring.config.documents import read_configuration
 from mooring.sessions.sessions import Quota, Sessions
 from mooring.testing.builders import make_node, make_pod, node_manifest
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as schedule_pb
-from mooring.v1 import simulation_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as schedule_pb
+from mooring_client.v1 import simulation_service_pb2 as pb
 from tests.runtime.test_group_cycle import GATES, group, member, node
 from tests.service.backends import (
     WAYS,

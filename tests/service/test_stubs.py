@@ -11,11 +11,11 @@ def test_the_committed_stubs_are_up_to_date() -> None:
 
 def test_stale_stubs_are_named(tmp_path: Path) -> None:
     generate_stubs.generate(tmp_path)
-    (tmp_path / "server/mooring/v1/nodes_pb2.py").write_text("changed")
-    (tmp_path / "server/mooring/v1/nodes_pb2.pyi").unlink()
-    (tmp_path / "server/mooring/v1/gone_pb2.py").write_text("left over")
+    (tmp_path / "clients/python/mooring_client/v1/nodes_pb2.py").write_text("changed")
+    (tmp_path / "clients/python/mooring_client/v1/nodes_pb2.pyi").unlink()
+    (tmp_path / "clients/python/mooring_client/v1/gone_pb2.py").write_text("left over")
     assert generate_stubs.differences(tmp_path) == [
-        "server/mooring/v1/gone_pb2.py: no longer generated",
-        "server/mooring/v1/nodes_pb2.py: differs from its .proto",
-        "server/mooring/v1/nodes_pb2.pyi: missing",
+        "clients/python/mooring_client/v1/gone_pb2.py: no longer generated",
+        "clients/python/mooring_client/v1/nodes_pb2.py: differs from its .proto",
+        "clients/python/mooring_client/v1/nodes_pb2.pyi: missing",
     ]

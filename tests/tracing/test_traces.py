@@ -17,10 +17,10 @@ from mooring.serving.http.server import HttpServer
 from mooring.testing.builders import make_node, make_pod
 from mooring.tracing.spans import Tracer
 from mooring.tracing.tracer import tracer_of
-from mooring.v1 import decision_service_pb2 as decisions_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import decision_service_pb2 as decisions_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
 from tests.cli.commands import fetch

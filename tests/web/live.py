@@ -11,8 +11,13 @@ from typing import Any
 import grpc
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from mooring.v1.decision_service_pb2 import Decision, DecisionFilter, ListDecisionsRequest, ListQueueRequest
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1.decision_service_pb2 import (
+    Decision,
+    DecisionFilter,
+    ListDecisionsRequest,
+    ListQueueRequest,
+)
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
 from tests.cli.commands import ANY_PORT, BIN, program
 from tests.cli.schedulers import pending, scheduler
 from tests.fake_api_server import FakeApiServer

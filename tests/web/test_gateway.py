@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from mooring.service.wire.explanation import from_response
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring.web.gateway import METHODS
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.web.serving import POD, Page, Reply, page
 
 

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 from playwright.sync_api import CDPSession, Page, Route, expect
 
-from mooring.v1.scheduling_service_pb2 import ExplainResponse
-from mooring.v1.verdicts_pb2 import VERDICT_CODE_SUCCESS, VERDICT_CODE_UNSCHEDULABLE
 from mooring.web.columns import encode
+from mooring_client.v1.scheduling_service_pb2 import ExplainResponse
+from mooring_client.v1.verdicts_pb2 import VERDICT_CODE_SUCCESS, VERDICT_CODE_UNSCHEDULABLE
 
 pytestmark = pytest.mark.browser
 

@@ -29,9 +29,9 @@ from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.profiles.plugin_checks import PluginDefinitionError
 from mooring.runtime.profiles.registry import Registry, RegistryError
 from mooring.service.backend import ConfigurationPeriod, PluginEntry, PushResult
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import objects_pb2
-from mooring.v1 import simulation_service_pb2 as simulation_pb
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import objects_pb2
+from mooring_client.v1 import simulation_service_pb2 as simulation_pb
 
 _SOURCE_NAME = re.compile(r"[a-z0-9-]{1,63}")
 _LONGEST_SESSION = 128

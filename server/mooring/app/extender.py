@@ -20,9 +20,9 @@ from mooring.serving.calls.errors import failure_of
 from mooring.serving.http.server import HttpServer
 from mooring.serving.http.tls import own_hosts, server_context, warn_of_strangers
 from mooring.tracing.spans import Tracer, carried
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import plugin_service_pb2 as plugin_pb
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import plugin_service_pb2 as plugin_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
 

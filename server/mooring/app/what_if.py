@@ -23,7 +23,7 @@ from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
 from mooring.sessions.copies import copy_of, own_claims
 from mooring.sessions.node_groups import NodeGroup
-from mooring.v1 import simulation_service_pb2 as pb
+from mooring_client.v1 import simulation_service_pb2 as pb
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from mooring.cli.tables.names import ShortNames
 from mooring.cli.what_if_answers import answer
 
 if TYPE_CHECKING:
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
 KINDS = ("toleration", "label", "request", "move", "node")
 """The kinds of change, the mildest first."""
@@ -43,7 +43,7 @@ def ask(
     Raises:
         MooringError: There is no such pod, group, node or profile, or the server rejects the call.
     """
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     request = pb.SuggestChangesRequest(
         nodes=nodes, kinds=_numbers(kinds), profile=args.profile, seed=args.seed
@@ -57,7 +57,7 @@ def ask(
 
 
 def _numbers(kinds: Sequence[str]) -> list[pb.ChangeKind.ValueType]:
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     return [pb.ChangeKind.Value(f"CHANGE_KIND_{kind.upper()}") for kind in kinds]
 
@@ -113,7 +113,7 @@ def _sentence(step: Document, pod: str) -> str:
 def _document(response: pb.SuggestChangesResponse) -> Document:
     from mooring.runtime.answers import preemption_document
     from mooring.service.wire.objects import candidate_of
-    from mooring.v1 import verdicts_pb2
+    from mooring_client.v1 import verdicts_pb2
 
     candidates = list(map(candidate_of, response.candidates))
     return {

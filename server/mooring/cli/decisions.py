@@ -19,7 +19,7 @@ from mooring.cli.tables.preemption import SHOWN_VICTIMS, first_sentence
 from mooring.cli.values import count, one_of, positive
 
 if TYPE_CHECKING:
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
 WAIT_SECONDS = 15
 """How long a call of ``--watch`` waits for the next decision."""
@@ -68,7 +68,7 @@ def _add_filter(flags: Flags) -> None:
 
 def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     choose_server(args)
     if args.node:
@@ -103,7 +103,7 @@ def _before(
     args: argparse.Namespace, where: pb.DecisionFilter, page: Sequence[pb.Decision]
 ) -> list[pb.Decision]:
     """Return the decisions before those of ``page``, up to ``--limit`` in total."""
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     earlier: list[pb.Decision] = []
     while len(page) == PAGE and (left := args.limit - PAGE - len(earlier)) > 0:
@@ -150,14 +150,14 @@ def document_of(decision: pb.Decision) -> dict[str, Any]:
 
 def kind_of(decision: pb.Decision) -> str:
     """Return what was to be decided, as people read it."""
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     return pb.DecisionKind.Name(decision.kind).removeprefix("DECISION_KIND_").lower().replace("_", "-")
 
 
 def result_of(decision: pb.Decision) -> str:
     """Return how it ended, as people read it."""
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     if decision.kind == pb.DECISION_KIND_FILTER and decision.result == pb.DECISION_RESULT_SCHEDULED:
         # The caller selects the node.
@@ -180,7 +180,7 @@ def _node_of(args: argparse.Namespace) -> str:
 
 
 def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     selection = selection_of(args)
     namespace, name = selection.namespace, ""

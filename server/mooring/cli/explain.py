@@ -158,7 +158,7 @@ def _ask_all(args: argparse.Namespace, options: tuple[Option, ...]) -> list[Docu
 
 
 def _remote(args: argparse.Namespace, pod: str, every: bool) -> Explanation:
-    from mooring.v1 import scheduling_service_pb2 as pb
+    from mooring_client.v1 import scheduling_service_pb2 as pb
 
     if args.attempt:
         return remote.explain_attempt(args, pod, args.attempt)

@@ -10,7 +10,7 @@ from mooring.cli.console import print_line, print_table
 from mooring.cli.removal import pod_key
 
 if TYPE_CHECKING:
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
 MOST_PREEMPTED = 10
 """How many preempted pods are named."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import grpc
 
     from mooring.runtime.answers import Explanation
-    from mooring.v1 import objects_pb2
-    from mooring.v1 import scheduling_service_pb2 as pb
+    from mooring_client.v1 import objects_pb2
+    from mooring_client.v1 import scheduling_service_pb2 as pb
 
 TIMEOUT_SECONDS = 30.0
 
@@ -80,7 +80,7 @@ def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
     Raises:
         CallError: As ``calling``.
     """
-    from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
+    from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
 
     with calling(args) as channel:
         return getattr(DecisionServiceStub(channel), method)(request, timeout=TIMEOUT_SECONDS)
@@ -93,7 +93,7 @@ def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explana
         CallError: As ``calling``, or there is no such decision.
     """
     from mooring.service.wire.explanation import from_response
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     namespace, _, name = pod.rpartition("/")
     where = pb.DecisionFilter(
@@ -143,8 +143,8 @@ def require_pending(args: argparse.Namespace, pod: str) -> None:
 
 def node_names(channel: grpc.Channel) -> list[str]:
     """Return the names of all nodes that a server knows, sorted."""
-    from mooring.v1.cluster_service_pb2 import ListNodesRequest
-    from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+    from mooring_client.v1.cluster_service_pb2 import ListNodesRequest
+    from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 
     answer = ClusterServiceStub(channel).ListNodes(ListNodesRequest(), timeout=TIMEOUT_SECONDS)
     return sorted(answer.nodes.names.names)
@@ -152,8 +152,8 @@ def node_names(channel: grpc.Channel) -> list[str]:
 
 def _pending(channel: grpc.Channel, **wanted: str) -> list[str]:
     """Return the wanted pods without a node that a server knows."""
-    from mooring.v1.cluster_service_pb2 import ListPendingPodsRequest
-    from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+    from mooring_client.v1.cluster_service_pb2 import ListPendingPodsRequest
+    from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 
     request = ListPendingPodsRequest(**wanted)
     found = ClusterServiceStub(channel).ListPendingPods(request, timeout=TIMEOUT_SECONDS)
@@ -170,10 +170,10 @@ def _meant(pod: str, known: list[str]) -> str:
 def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Explanation:
     import grpc
 
-    from mooring.client.errors import info_of
     from mooring.runtime.answers import Explanation
     from mooring.service.wire.explanation import from_response
-    from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+    from mooring_client.errors import info_of
+    from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
     try:
         response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
@@ -236,7 +236,7 @@ def _rejection(address: str, code: grpc.StatusCode, details: str | None) -> str:
 
 def reference(pod: str) -> objects_pb2.PodSource:
     """Return a reference to a pod of the server: ``namespace/name``, or a name in the default namespace."""
-    from mooring.v1 import objects_pb2
+    from mooring_client.v1 import objects_pb2
 
     namespace, slash, name = pod.rpartition("/")
     return objects_pb2.PodSource(

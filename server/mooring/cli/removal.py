@@ -9,8 +9,8 @@ from rich.text import Text
 from mooring.cli.console import print_table
 
 if TYPE_CHECKING:
-    from mooring.v1 import objects_pb2
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import objects_pb2
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
 
 def pod_key(pod: objects_pb2.PodReference) -> str:

@@ -125,7 +125,7 @@ def _show_first_decision(address: str, url: str) -> None:
     Raises:
         CallError: One of them does not answer.
     """
-    from mooring.v1 import scheduling_service_pb2 as pb
+    from mooring_client.v1 import scheduling_service_pb2 as pb
 
     request = pb.ExplainRequest(pod=remote.reference(FIRST_POD))
     document = remote.explain_plainly(address, request).document()

@@ -12,10 +12,10 @@ from contextlib import suppress
 
 import grpc
 
-from mooring.v1 import cluster_service_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import cluster_service_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
 VISIT_SECONDS = 5.0
 VISITS = 12

@@ -33,7 +33,7 @@ from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 if TYPE_CHECKING:
     from mooring.app.what_if import Question
     from mooring.framework.objects import Object
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
 MOST_NAMED = 10
 """The number of pods still pending that are printed, each with its reason."""
@@ -124,8 +124,8 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         complain("give the pods with --shape PATH")
         return Exit.USAGE
     from mooring.app.what_if import shapes_of
-    from mooring.v1 import objects_pb2
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import objects_pb2
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
     shapes = shapes_of(args.shape, gates)
@@ -163,7 +163,7 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if (code := _one_cluster(args)) != Exit.OK:
         return code
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     request = pb.PlanRemovalRequest(
         nodes=args.node,
@@ -216,7 +216,7 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
         complain("give the groups with --group PATH")
         return Exit.USAGE
     from mooring.app.what_if import groups_of
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     groups = [
         pb.NodeGroup(name=group.name, price=group.price, node=sent(group.template))

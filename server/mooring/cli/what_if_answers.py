@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from mooring.app.what_if import Question
     from mooring.framework.objects import Object
-    from mooring.v1 import objects_pb2, simulation_service_pb2
-    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+    from mooring_client.v1 import objects_pb2, simulation_service_pb2
+    from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 NODES_A_CALL = 100
 """Nodes per removal call, so that a busy server answers within a call's deadline."""
@@ -29,7 +29,7 @@ def sent(item: Object) -> objects_pb2.KubernetesObject:
     """Return an object as a request has it."""
     import msgspec
 
-    from mooring.v1 import objects_pb2
+    from mooring_client.v1 import objects_pb2
 
     return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
 
@@ -51,7 +51,7 @@ def answer(
         MooringError: As ``mooring.app.what_if.answered``, or the server has no such node.
     """
     from mooring.app.what_if import answered, name_nodes
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     if not args.server:
         return answered(engine_options(args, options), args.manifests, request, objects)
@@ -78,8 +78,8 @@ def _removal_pages(
     Raises:
         grpc.RpcError: A call failed.
     """
-    from mooring.v1 import simulation_service_pb2 as pb
-    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+    from mooring_client.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
     names = list(request.nodes) or node_names(channel)
     rest = pb.PlanRemovalRequest()
@@ -102,7 +102,7 @@ def _session(
     Raises:
         grpc.RpcError: It can't be opened.
     """
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     opened = simulation.OpenSession(opening, timeout=TIMEOUT_SECONDS)
     for warning in opened.warnings:
@@ -119,7 +119,7 @@ def _opening(args: argparse.Namespace) -> simulation_service_pb2.OpenSessionRequ
     Raises:
         CallError: The configuration can't be read.
     """
-    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as pb
 
     if not (args.config or args.kube_version or args.feature_gates):
         return None
@@ -143,9 +143,9 @@ def _asked(
     Raises:
         CallError: As ``calling``.
     """
-    from mooring.v1 import cluster_service_pb2
-    from mooring.v1 import simulation_service_pb2 as pb
-    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+    from mooring_client.v1 import cluster_service_pb2
+    from mooring_client.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
     with calling(args) as channel:
         simulation = SimulationServiceStub(channel)

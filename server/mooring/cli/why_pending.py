@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from mooring.decisions.asking import PendingPod
     from mooring.framework import Pod
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
 _EXAMPLES = """examples:
   mooring why-pending                                    the pods that a server on this machine remembers
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 
 def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     request = pb.SummarizeReasonsRequest(
         namespace=selection.namespace, profile=args.profile, label_selector=selection.selector
@@ -235,7 +235,7 @@ def _group(group: pb.ReasonGroup) -> dict[str, Any]:
 
 
 def _run_pod(args: argparse.Namespace) -> int:
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
     where = pb.DecisionFilter(namespace=namespace, pod=name, profile=args.profile)
@@ -255,7 +255,7 @@ def _ask_now(args: argparse.Namespace, pod: str) -> int:
     """Let the server evaluate a pod for which it remembers no decision."""
     from mooring.cli.console import print_line
     from mooring.decisions.asking import FITS
-    from mooring.v1 import scheduling_service_pb2 as scheduling
+    from mooring_client.v1 import scheduling_service_pb2 as scheduling
 
     remote.require_pending(args, pod)
     request = scheduling.ExplainRequest(pod=remote.reference(pod), profile=args.profile)
@@ -290,8 +290,8 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
 def _print_now(args: argparse.Namespace, pod: str) -> None:
     """Print whether a rejected pod would fit now, and if so, which event its queue waits for."""
     from mooring.cli.console import print_line
-    from mooring.v1 import decision_service_pb2 as pb
-    from mooring.v1 import scheduling_service_pb2 as scheduling
+    from mooring_client.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import scheduling_service_pb2 as scheduling
 
     try:
         request = scheduling.ExplainRequest(pod=remote.reference(pod), profile=args.profile)
@@ -311,7 +311,7 @@ def _print_now(args: argparse.Namespace, pod: str) -> None:
 
 def _waits_for(queued: pb.QueuedPod) -> str:
     """Return when a pod that fits is tried again."""
-    from mooring.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import decision_service_pb2 as pb
 
     if queued.place == pb.QUEUE_PLACE_BACKOFF:
         return f"it is tried again at {_clock_time(queued.ready_time)}, when its backoff ends"

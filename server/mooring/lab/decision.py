@@ -16,8 +16,8 @@ from mooring.framework.errors import NotFoundError
 from mooring.lab.frames import Columns, Tabular
 from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import to_response
-from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.web.columns import encode
+from mooring_client.v1 import nodes_pb2, objects_pb2
 
 SHOWN_NODES = 20
 """The nodes that a notebook shows; all are in the frame."""

@@ -13,11 +13,11 @@ from google.protobuf.json_format import MessageToDict
 from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import from_response
 from mooring.serving.logs import printable
-from mooring.v1 import decision_service_pb2 as decisions
-from mooring.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2, verdicts_pb2
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+from mooring_client.v1 import decision_service_pb2 as decisions
+from mooring_client.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2, verdicts_pb2
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 Document = dict[str, Any]
 """A JSON object."""

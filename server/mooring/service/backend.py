@@ -22,9 +22,9 @@ from mooring.service.in_flight import PodsInFlight
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
 from mooring.telemetry.metrics import Metrics
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import objects_pb2
-from mooring.v1 import simulation_service_pb2 as simulation_pb
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import objects_pb2
+from mooring_client.v1 import simulation_service_pb2 as simulation_pb
 
 
 class ObjectDecoder(Protocol):

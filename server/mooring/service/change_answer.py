@@ -31,7 +31,7 @@ from mooring.sessions.change.steps import (
 )
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
-from mooring.v1 import simulation_service_pb2 as pb
+from mooring_client.v1 import simulation_service_pb2 as pb
 
 
 def change(

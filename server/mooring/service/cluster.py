@@ -20,9 +20,9 @@ from mooring.service.wire.columns import put
 from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.node_names import fill_names, names_of
 from mooring.service.wire.objects import known_node, known_pod, label_matcher, manifest_of, pod_reference
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceServicer
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceServicer
 
 
 class ClusterServicer(ClusterServiceServicer):

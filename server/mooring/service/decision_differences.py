@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mooring.decisions.records import DecisionKind, Record
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from mooring.v1 import verdicts_pb2
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1 import verdicts_pb2
 
 _NOT_COMPARED = frozenset({"seq", "time", "duration", "queue_wait", "trace_id", "explained"})
 

@@ -39,10 +39,10 @@ from mooring.service.wire.decision_messages import (
 )
 from mooring.service.wire.objects import label_matcher, pod_reference
 from mooring.serving.calls.threads import waiting
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import nodes_pb2
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceServicer
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceServicer
 
 Response = TypeVar("Response")
 

@@ -12,9 +12,9 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend, PluginEntry
 from mooring.service.scheduling.batch import COMMIT_MODES
 from mooring.service.wire.decision_messages import timestamp
-from mooring.v1 import nodes_pb2
-from mooring.v1 import plugin_service_pb2 as pb
-from mooring.v1.plugin_service_pb2_grpc import PluginServiceServicer
+from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import plugin_service_pb2 as pb
+from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceServicer
 
 POINTS = {
     name: pb.ExtensionPoint.Value(f"EXTENSION_POINT_{point.attribute.upper()}")

@@ -13,7 +13,7 @@ from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.service.simulation import SimulationServicer
 from mooring.serving.calls.listener import OfferedService
 from mooring.telemetry.decision_metrics import measure_cache, measure_reservations, measure_state
-from mooring.v1 import (
+from mooring_client.v1 import (
     cluster_service_pb2,
     cluster_service_pb2_grpc,
     decision_service_pb2,

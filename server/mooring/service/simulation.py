@@ -20,8 +20,8 @@ from mooring.service.what_if import capacity, node_groups, removal
 from mooring.serving.calls.pools import client_of
 from mooring.sessions.sessions import LEASE_SECONDS, MAX_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
-from mooring.v1 import simulation_service_pb2 as pb
-from mooring.v1.simulation_service_pb2_grpc import SimulationServiceServicer
+from mooring_client.v1 import simulation_service_pb2 as pb
+from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceServicer
 
 Request = TypeVar(
     "Request",

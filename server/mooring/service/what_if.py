@@ -24,7 +24,7 @@ from mooring.sessions.node_groups import MOST_NODES, NodeGroup, NodeGroups, Toge
 from mooring.sessions.pending import LeftOver, Queue, place_pending
 from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
-from mooring.v1 import simulation_service_pb2 as pb
+from mooring_client.v1 import simulation_service_pb2 as pb
 
 Response = TypeVar("Response", pb.EstimateCapacityResponse, pb.PlanRemovalResponse, pb.PlanNodeGroupsResponse)
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import grpc
 
-from mooring.client.errors import reason_of
 from mooring.framework.errors import MooringError
 from mooring.serving.calls.errors import code_of
+from mooring_client.errors import reason_of
 
 HTTP_STATUSES: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,

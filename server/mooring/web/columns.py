@@ -33,7 +33,7 @@ from google.protobuf.json_format import MessageToDict
 from numpy.typing import NDArray
 
 from mooring.service.wire.node_names import listed_names
-from mooring.v1.scheduling_service_pb2 import ExplainResponse
+from mooring_client.v1.scheduling_service_pb2 import ExplainResponse
 
 ALIGNMENT: Final = 8
 

@@ -33,16 +33,16 @@ from mooring.framework.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from mooring.v1 import (
+from mooring.web.answers import Answer, json_answer
+from mooring.web.columns import encode
+from mooring.web.processes import Process, Processes
+from mooring_client.v1 import (
     cluster_service_pb2,
     decision_service_pb2,
     plugin_service_pb2,
     scheduling_service_pb2,
     simulation_service_pb2,
 )
-from mooring.web.answers import Answer, json_answer
-from mooring.web.columns import encode
-from mooring.web.processes import Process, Processes
 
 COLUMNS: Final = b"application/vnd.mooring.columns"
 

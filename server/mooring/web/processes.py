@@ -12,8 +12,8 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from mooring.framework.errors import NotFoundError
-from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.cluster_service_pb2 import GetClusterInfoRequest
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", -1),

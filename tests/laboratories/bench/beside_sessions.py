@@ -19,24 +19,24 @@ from typing import TYPE_CHECKING, TypeVar
 import grpc
 import grpc.aio
 
-from mooring.client.errors import may_be_sent_again
-from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from mooring.v1.simulation_service_pb2 import (
+from mooring_client.errors import may_be_sent_again
+from mooring_client.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1.simulation_service_pb2 import (
     CloseSessionRequest,
     MarkSessionRequest,
     OpenSessionRequest,
     RevertSessionRequest,
 )
-from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 from tests.laboratories.bench.processes import start_server
 from tests.laboratories.bench.remote import IN_FLIGHT, schedule_request
 from tests.laboratories.bench.workload import Repeat, Sample, Size, Workload
 from tests.process import until
 
 if TYPE_CHECKING:
-    from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceAsyncStub
-    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceAsyncStub
+    from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceAsyncStub
+    from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceAsyncStub
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")

@@ -27,9 +27,9 @@ from mooring.documents import read_documents, write_documents
 from mooring.kernels.compile import wait_for_compiler
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
-from mooring.v1 import cluster_service_pb2 as cluster
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import cluster_service_pb2 as cluster
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.laboratories.bench.cluster import node_name, pending_pod
 from tests.laboratories.bench.extender import listed, one_pod, reordered
 from tests.laboratories.bench.families import FAMILIES

@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 from google.protobuf import descriptor_pool, json_format, message_factory
 
-from mooring.v1 import scheduling_service_pb2 as _pb  # noqa: F401 - its services are in the pool
+from mooring_client.v1 import scheduling_service_pb2 as _pb  # noqa: F401 - its services are in the pool
 from tests.laboratories.bench.processes import started
 from tests.laboratories.e2e.build import ROOT
 

@@ -17,12 +17,12 @@ from typing import Any, Generic, TypeVar
 
 import grpc
 
-from mooring.v1 import cluster_service_pb2 as cluster
-from mooring.v1 import nodes_pb2 as nodes
-from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.objects_pb2 import KubernetesObject, PodSource
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import cluster_service_pb2 as cluster
+from mooring_client.v1 import nodes_pb2 as nodes
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.laboratories.bench.cluster import PODS_A_NODE, node_name, pending_json
 from tests.laboratories.bench.processes import start_server
 from tests.laboratories.bench.workload import (

@@ -8,9 +8,9 @@ from typing import TypeAlias
 import grpc
 from google.protobuf.message import Message
 
-from mooring.v1 import nodes_pb2 as nodes
-from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1 import verdicts_pb2 as said
+from mooring_client.v1 import nodes_pb2 as nodes
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import verdicts_pb2 as said
 
 Method: TypeAlias = Callable[[bytes, grpc.ServicerContext], bytes]
 

@@ -7,12 +7,12 @@ from typing import Self
 
 import grpc
 
-from mooring.v1 import cluster_service_pb2 as cluster
-from mooring.v1 import cluster_service_pb2_grpc as cluster_grpc
-from mooring.v1 import nodes_pb2 as nodes
-from mooring.v1 import objects_pb2 as objects
-from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1 import scheduling_service_pb2_grpc as scheduling_grpc
+from mooring_client.v1 import cluster_service_pb2 as cluster
+from mooring_client.v1 import cluster_service_pb2_grpc as cluster_grpc
+from mooring_client.v1 import nodes_pb2 as nodes
+from mooring_client.v1 import objects_pb2 as objects
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import scheduling_service_pb2_grpc as scheduling_grpc
 
 from .api import Api, Manifest
 

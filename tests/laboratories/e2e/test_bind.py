@@ -6,7 +6,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 
 from . import configurations, objects
 from .api import Manifest

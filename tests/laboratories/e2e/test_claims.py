@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 from tests.process import wait_until
 
 from . import objects

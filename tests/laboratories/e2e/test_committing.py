@@ -11,9 +11,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from mooring.v1 import objects_pb2, verdicts_pb2
-from mooring.v1 import scheduling_service_pb2 as scheduling
-from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest
+from mooring_client.v1 import objects_pb2, verdicts_pb2
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1.cluster_service_pb2 import GetClusterInfoRequest
 from tests.process import wait_until
 
 from . import objects

@@ -8,11 +8,11 @@ from typing import Any
 import grpc
 import pytest
 
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
-from mooring.v1.objects_pb2 import PodReference, PodSource
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1.objects_pb2 import PodReference, PodSource
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.process import free_port, wait_until
 
 from . import objects

@@ -15,8 +15,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2_grpc as pb_grpc
 from tests.process import environment
 
 from .build import BIN

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from mooring.cluster.manifests import Manifests, objects_from
-from mooring.v1 import nodes_pb2 as nodes
-from mooring.v1 import objects_pb2 as objects
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import nodes_pb2 as nodes
+from mooring_client.v1 import objects_pb2 as objects
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 from tests.process import wait_until
 
 from . import workloads

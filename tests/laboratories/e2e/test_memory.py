@@ -18,7 +18,7 @@ import grpc
 import pytest
 
 from mooring.testing.builders import make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.cli.commands import ANY_PORT, LISTENERS, Started, fetch, program
 from tests.service.backends import sent
 from tests.service.wire import field

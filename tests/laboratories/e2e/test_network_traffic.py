@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mooring.cli import remote
-from mooring.v1 import objects_pb2 as objects
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import objects_pb2 as objects
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 from tests.process import wait_until
 
 from . import objects as manifests

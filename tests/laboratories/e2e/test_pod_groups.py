@@ -18,8 +18,8 @@ from typing import Any
 import grpc
 import pytest
 
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
 from tests.process import free_port, wait_until
 
 from . import objects

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mooring.v1 import cluster_service_pb2 as cluster
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import cluster_service_pb2 as cluster
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 from tests.process import until, wait_until
 
 from . import objects

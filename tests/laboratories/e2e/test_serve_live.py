@@ -5,7 +5,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from mooring.v1 import scheduling_service_pb2 as scheduling
+from mooring_client.v1 import scheduling_service_pb2 as scheduling
 from tests.process import until
 
 from . import objects

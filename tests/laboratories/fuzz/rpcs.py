@@ -13,13 +13,13 @@ from google.protobuf.message import DecodeError, Message
 from mooring.framework import Pod
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import decision_service_pb2 as decision_pb
-from mooring.v1 import nodes_pb2 as nodes_pb
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1 import simulation_service_pb2 as simulation_pb
-from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
-from mooring.v1.verdicts_pb2 import PluginScores
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import decision_service_pb2 as decision_pb
+from mooring_client.v1 import nodes_pb2 as nodes_pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import simulation_service_pb2 as simulation_pb
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
+from mooring_client.v1.verdicts_pb2 import PluginScores
 from tests.laboratories.fuzz.judging import Judge, Target
 from tests.laboratories.fuzz.mutating import change_message, changed_bytes, changed_json
 from tests.laboratories.fuzz.serving import HOST, METHODS, OBJECTS, SESSION, ZONE, Served, kind_of, serving

@@ -28,8 +28,8 @@ from mooring.serving.calls.reading import MAX_MESSAGE_BYTES, Reader
 from mooring.sessions import capacity
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import (
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import (
     decision_service_pb2,
     objects_pb2,
     plugin_service_pb2,

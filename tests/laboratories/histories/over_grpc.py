@@ -16,10 +16,10 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.wire.objects import CODES
 from mooring.testing.builders import to_json
-from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import nodes_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import KubernetesObject, PodReference
+from mooring_client.v1 import cluster_service_pb2 as cluster_pb
+from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference
 from tests.laboratories.histories.cluster import Cluster, Scene
 from tests.laboratories.histories.comparing import (
     Facts,

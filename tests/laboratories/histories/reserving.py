@@ -14,8 +14,8 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put
 from mooring.framework import Node, Pod
 from mooring.testing import make_node, make_pod
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.objects_pb2 import PodReference
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.objects_pb2 import PodReference
 from tests.laboratories.histories.comparing import Tally
 from tests.laboratories.histories.over_grpc import DRY_RUN, RESERVE, decision_at
 from tests.laboratories.histories.pods import EXTENDED, HOST, Manifest

@@ -11,10 +11,10 @@ from typing import Any
 import grpc
 from google.protobuf.duration_pb2 import Duration
 
-from mooring.v1 import cluster_service_pb2 as pb
-from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
-from mooring.v1 import simulation_service_pb2 as simulation_pb
-from mooring.v1 import simulation_service_pb2_grpc as simulation_grpc
+from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1 import cluster_service_pb2_grpc as pb_grpc
+from mooring_client.v1 import simulation_service_pb2 as simulation_pb
+from mooring_client.v1 import simulation_service_pb2_grpc as simulation_grpc
 from tests.laboratories.soak.attacked import MIB, unharmed
 from tests.laboratories.soak.floods import flood
 from tests.laboratories.soak.rounds import Round, Row, at_once

@@ -15,8 +15,8 @@ from typing import Any
 import grpc
 
 from mooring.testing.builders import node_manifest
-from mooring.v1 import nodes_pb2, objects_pb2, scheduling_service_pb2
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_client.v1 import nodes_pb2, objects_pb2, scheduling_service_pb2
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import serving_process, write_manifests
 from tests.cli.schedulers import pending, scheduler
 from tests.fake_api_server import FakeApiServer

@@ -15,9 +15,9 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework import CycleState, FilterPlugin, NodeView, Pod, Verdicts
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2_grpc as pb_grpc
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2_grpc as pb_grpc
 from tests.cli.commands import Started, serving_process, write_config
 from tests.good_client import POD, ROOT
 from tests.laboratories.soak.asking import PATIENCE

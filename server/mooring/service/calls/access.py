@@ -13,7 +13,7 @@ from mooring.framework.errors import PermissionDeniedError
 from mooring.serving.access import Access, Change
 from mooring.serving.calls.pipeline import Behavior
 from mooring.serving.clients import certified_names
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
 _CLUSTER: Final = "/mooring.v1.ClusterService/"

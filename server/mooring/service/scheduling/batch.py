@@ -18,7 +18,7 @@ from mooring.runtime.profiles.profiles import Profiles
 from mooring.service.backend import Backend
 from mooring.service.wire.objects import find_pod, subject
 from mooring.service.wire.selection import Listing, Selection
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND)
 """The clients' rights to use the selected nodes."""

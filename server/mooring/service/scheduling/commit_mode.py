@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from mooring.runtime.answers import Progress
 from mooring.service.calls.slots import SlotProgress
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 MAX_TOGETHER = 256
 """Pods that are decided in one step, between two checks whether the caller still waits."""

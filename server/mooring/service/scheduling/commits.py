@@ -23,8 +23,8 @@ from mooring.service.scheduling.batch import commit_profile
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.objects import find_pod, referenced_pod, status_message
 from mooring.service.wire.outcomes import OUTCOMES
-from mooring.v1 import objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 LONGEST_NAME = 253
 """Characters in a node's name."""

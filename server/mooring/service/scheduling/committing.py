@@ -21,7 +21,7 @@ from mooring.service.scheduling.commits import not_recreated, reject_recreated
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.scheduling.schedule_answer import AnswerColumns, TieLimit
 from mooring.service.wire.outcomes import failed_status, outcome_of, result_of
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod wait; send it again",))
 """The status of pods that still wait for a Permit plugin at the end of a committing call."""

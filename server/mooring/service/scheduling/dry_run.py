@@ -16,7 +16,7 @@ from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.scheduling.schedule_answer import AnswerColumns, TieLimit, columns_response
 from mooring.service.wire.objects import node_of
 from mooring.service.wire.outcomes import result_of
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 
 class DryRun(CommitMode):

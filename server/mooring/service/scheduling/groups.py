@@ -21,7 +21,7 @@ from mooring.service.wire.objects import pod_reference, status_message
 from mooring.service.wire.outcomes import outcome_of, result_of
 from mooring.sessions.placing import place_group
 from mooring.sessions.work_trees import Work
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 _WORDS = {pb.COMMIT_MODE_BIND: "ScheduleGroups+Bind", pb.COMMIT_MODE_RESERVE: "ScheduleGroups+Reserve"}
 """The audit's name of a call that commits."""

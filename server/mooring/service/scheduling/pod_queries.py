@@ -42,8 +42,8 @@ from mooring.service.wire.explanation import to_response
 from mooring.service.wire.objects import status_message, subject, verdicts
 from mooring.service.wire.selection import Listing, Selection
 from mooring.service.wire.sent_nodes import SentNodes
-from mooring.v1 import objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 Response = TypeVar("Response")
 

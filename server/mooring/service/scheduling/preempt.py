@@ -17,8 +17,8 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.objects import candidate_message, decode_pod, status_message, subject
 from mooring.service.wire.selection import Listing, Selection
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 SEED = 0
 """The seed that, with the pod, decides between equally good candidates."""

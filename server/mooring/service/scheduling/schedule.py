@@ -12,7 +12,7 @@ from mooring.service.scheduling.committing import Committing
 from mooring.service.scheduling.dry_run import DryRun
 from mooring.service.scheduling.placing import Placing
 from mooring.service.scheduling.schedule_answer import AnswerColumns
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 NO_TURN = Status(Code.PENDING, ("the deadline passed before this pod's turn; send it again",))
 """The status of pods that a committing call could not get to."""

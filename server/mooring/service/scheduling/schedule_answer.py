@@ -16,7 +16,7 @@ from mooring.service.backend import Backend
 from mooring.service.scheduling.batch import Batch
 from mooring.service.wire.node_names import NO_ROW, names_of, rows_of
 from mooring.service.wire.objects import status_message
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 _BEFORE_ANY_POD: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
 """The statuses of a new answer; a copy spares the hash of one, which is Python code."""

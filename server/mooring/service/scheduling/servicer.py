@@ -23,8 +23,8 @@ from mooring.service.scheduling.groups import schedule_groups
 from mooring.service.scheduling.pod_queries import AboutNodes, PodQueries, PodQuestion, decided
 from mooring.service.scheduling.preempt import preempt
 from mooring.service.scheduling.schedule import Schedule
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW
 from mooring.service.wire.selection import Selection
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1 import verdicts_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import verdicts_pb2
 
 UNKNOWN_NODE = Status.unresolvable("node(s) not known to mooring")
 """The verdict on a node that was named and isn't in the state."""

@@ -16,9 +16,9 @@ from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import to_response
 from mooring.service.wire.node_names import fill_names
 from mooring.service.wire.objects import CODES, label_matcher, status_message
-from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring_client.v1 import decision_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 
 _KINDS = {kind: pb.DecisionKind.Value(f"DECISION_KIND_{kind.name}") for kind in DecisionKind}
 _RESULTS = {result: pb.DecisionResult.Value(f"DECISION_RESULT_{result.name}") for result in DecisionResult}

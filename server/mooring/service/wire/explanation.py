@@ -22,8 +22,8 @@ from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW, listed_names
 from mooring.service.wire.objects import candidate_message, candidate_of, status_message, status_of, verdicts
 from mooring.service.wire.selection import NO_NODES
-from mooring.v1 import nodes_pb2, objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 
 class ListedNodes(Protocol):

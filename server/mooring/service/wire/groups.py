@@ -10,7 +10,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.commit.asked_group import known_group, pods_of_group, waiting
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.objects import find_pod
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 
 def decode_group(

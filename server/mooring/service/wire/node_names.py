@@ -9,7 +9,7 @@ import numpy as np
 
 from mooring.framework import Int32s, NodeTable
 from mooring.framework.errors import InvalidArgumentError
-from mooring.v1 import nodes_pb2 as pb
+from mooring_client.v1 import nodes_pb2 as pb
 
 NO_ROW = -1
 """The row of a node that the server does not know."""

@@ -18,8 +18,8 @@ from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.columns import put
 from mooring.sessions.work_trees import Work
-from mooring.v1 import objects_pb2, verdicts_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import objects_pb2, verdicts_pb2
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 CODES = {
     Code.SUCCESS: verdicts_pb2.VERDICT_CODE_SUCCESS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mooring.framework import BindOutcome, Code, Status
 from mooring.framework.errors import MooringError
 from mooring.runtime.commit.extension_points import Committed
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1 import scheduling_service_pb2 as pb
 
 OUTCOMES = {
     BindOutcome.BOUND: pb.BIND_OUTCOME_BOUND,

@@ -18,7 +18,7 @@ from mooring.service.backend import Limits, ObjectDecoder
 from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW, all_names, fill_names, joined_names, names_of, rows_of
 from mooring.service.wire.objects import decode_node, decode_pod, node_of
-from mooring.v1 import nodes_pb2 as pb
+from mooring_client.v1 import nodes_pb2 as pb
 
 _INDEX_BYTES = 4
 _BY_NAME = ("names", "joined_names", "inline")
