@@ -71,9 +71,11 @@ class Expander(ExpanderServicer):
 
     def _placed(self, asking: Asking, session: str, option: pb.Option, template: bytes) -> int:
         """Return how many pods the option places. The session is unchanged afterwards."""
-        if not (option.node_count and _pods(option)):
+        # The pods find room on as many of these equal nodes as there are pods, if they do at all.
+        count = min(option.node_count, len(_pods(option)))
+        if not count:
             return 0
-        _add_nodes(asking, session, [template] * option.node_count)
+        _add_nodes(asking, session, [template] * count)
         question = ScheduleRequest(
             session=session,
             templates=[PodTemplate(pod=_source(pod)) for pod in _pods(option)],

@@ -81,6 +81,12 @@ APART = tuple(pod(f"p{number}", apart=True) for number in range(3))
             id="each node has a host name of its own",
         ),
         pytest.param(
+            {"one": node("64"), "all": node("4")},
+            [option("one", 1, *APART), option("all", 2**31 - 1, *APART)],
+            ["all"],
+            id="more nodes than memory has room for",
+        ),
+        pytest.param(
             {"s": node("4", zone="east"), "l": node("4", zone="west")},
             [option(group, 1, pod("p", zone="west")) for group in ("s", "l")],
             ["l"],
