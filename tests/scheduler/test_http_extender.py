@@ -17,7 +17,7 @@ import pytest
 from mooring.config.types import ExtenderStanza, ExtenderTLS
 from mooring.framework import Pod
 from mooring.framework.certificates import verify_as_go
-from mooring.framework.errors import InvalidArgumentError, PluginFailureError
+from mooring.framework.errors import InvalidArgumentError, PluginFailureError, PluginUnavailableError
 from mooring.framework.preemption import Candidate
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 from mooring.scheduler.extender import HttpExtender, build_transport
@@ -261,7 +261,7 @@ def test_nobody_listens() -> None:
     with http_extender({}) as running:
         pass
     extender = client(stanza(running.url, "filter"))
-    with pytest.raises(PluginFailureError, match=f'^Post "{running.url}/filter": .*refused'):
+    with pytest.raises(PluginUnavailableError, match=f'^Post "{running.url}/filter": .*refused'):
         extender.filter(POD, ["a"])
 
 
@@ -275,7 +275,7 @@ def test_a_slow_extender_costs_its_timeout() -> None:
     with http_extender({"filter": wait}) as running:
         extender = client(stanza(running.url, "filter", http_timeout=timedelta(seconds=0.1)))
         try:
-            with pytest.raises(PluginFailureError, match=f'^Post "{running.url}/filter": .*timed out'):
+            with pytest.raises(PluginUnavailableError, match=f'^Post "{running.url}/filter": .*timed out'):
                 extender.filter(POD, ["a"])
             assert not answered.is_set()
         finally:

@@ -19,6 +19,7 @@ from mooring.serving.calls.listener import OfferedService
 from mooring.telemetry.metrics import Metrics
 from mooring_client.v1 import cluster_service_pb2 as pb
 from mooring_client.v1 import cluster_service_pb2_grpc as pb_grpc
+from mooring_client.v1.errors_pb2 import CallError, ErrorReason
 from tests.process import until
 
 Answer = Callable[[grpc.ServicerContext], pb.GetClusterInfoResponse]
@@ -56,11 +57,12 @@ class Running:
 
 @dataclass
 class Failed:
-    """A failed call as a client sees it."""
+    """A failed call as a client sees it. Both forms of its details say the same."""
 
     code: grpc.StatusCode
     text: str
     info: Any
+    told: CallError
     violations: list[tuple[str, str]]
 
 
@@ -122,13 +124,13 @@ def decode(error: Any) -> Failed:
     trailers = dict(error.trailing_metadata() or ())
     status = Status.FromString(trailers.get("grpc-status-details-bin", b""))
     assert not trailers or status.code == error.code().value[0]
-    bad = unpacked(status, BadRequest)
-    return Failed(
-        error.code(),
-        error.details(),
-        unpacked(status, ErrorInfo),
-        [(v.field, v.description) for v in bad.field_violations] if bad else [],
-    )
+    bad, info, told = unpacked(status, BadRequest), unpacked(status, ErrorInfo), unpacked(status, CallError)
+    violations = [(v.field, v.description) for v in bad.field_violations] if bad else []
+    if told is not None:
+        assert ErrorReason.Name(told.reason) == f"ERROR_REASON_{info.reason}"
+        assert told.metadata == info.metadata
+        assert [(v.field, v.description) for v in told.field_violations] == violations
+    return Failed(error.code(), error.details(), info, told, violations)
 
 
 def unpacked(status: Any, kind: Any) -> Any:

@@ -16,12 +16,14 @@ from mooring.framework.errors import (
     InvalidArgumentError,
     NotFoundError,
     PluginFailureError,
+    PluginUnavailableError,
 )
 from mooring.service.calls.slots import SlotProgress, Slots
 from mooring.serving.calls import pipeline
 from mooring.serving.calls.pipeline import time_limit
 from mooring.telemetry.metrics import camel_case
 from mooring_client.v1 import cluster_service_pb2 as pb
+from mooring_client.v1.errors_pb2 import ErrorReason
 from tests.process import until
 from tests.service.frames import connect, open_streams
 from tests.service.harness import LONG, SERVICE, Running, blocked, failed, given_up, running
@@ -94,6 +96,12 @@ def test_a_defect_is_named_by_incident_and_told_to_nobody(caplog: pytest.LogCapt
             {"plugin": "Rack", "extension_point": "Score"},
             id="plugin failure",
         ),
+        pytest.param(
+            PluginUnavailableError("no answer", plugin="Rack", extension_point="Filter"),
+            grpc.StatusCode.UNAVAILABLE,
+            {"plugin": "Rack", "extension_point": "Filter"},
+            id="plugin unavailable",
+        ),
     ],
 )
 def test_an_error_reaches_the_client_with_its_details(
@@ -105,7 +113,8 @@ def test_an_error_reaches_the_client_with_its_details(
     assert failure.code is code
     assert failure.text == str(error)
     assert (failure.info.domain, failure.info.reason) == ("mooring.dev", error.reason)
-    assert dict(failure.info.metadata) == metadata
+    assert ErrorReason.Name(failure.told.reason) == f"ERROR_REASON_{error.reason}"
+    assert dict(failure.told.metadata) == metadata
 
 
 def test_every_violation_reaches_the_client() -> None:
@@ -144,17 +153,33 @@ def test_a_call_that_ends_without_a_message_is_the_callers_fault() -> None:
     assert "without a request" in failure.violations[0][1]
 
 
-def test_an_unknown_method_is_unimplemented() -> None:
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param("/mooring.v1.Nothing/Here", id="no such service"),
+        pytest.param("/mooring.v1.ClusterService/GetClusterinfo", id="one letter off"),
+    ],
+)
+def test_an_unknown_method_is_told_like_other_errors(method: str) -> None:
     with running() as mooring:
-        failure = failed(lambda: raw(mooring, "/mooring.v1.Nothing/Here", b""))
-    assert failure.code is grpc.StatusCode.UNIMPLEMENTED
+        failure = failed(lambda: raw(mooring, method, b""))
+        with grpc.insecure_channel(mooring.server.address) as channel:
+            stream: Any = channel.unary_stream(method)
+            streamed = failed(lambda: list(stream(b"", timeout=LONG)))
+    for each in failure, streamed:
+        assert each.code is grpc.StatusCode.UNIMPLEMENTED
+        assert (each.told.reason, dict(each.told.metadata)) == (
+            ErrorReason.ERROR_REASON_NOT_IMPLEMENTED,
+            {"method": method},
+        )
 
 
 def test_a_method_that_is_not_written_yet_is_unimplemented() -> None:
     with running() as mooring:
         failure = failed(lambda: mooring.stub.PushObjects(pb.PushObjectsRequest(), timeout=LONG))
     assert failure.code is grpc.StatusCode.UNIMPLEMENTED
-    assert failure.info.reason == "NOT_IMPLEMENTED"
+    assert failure.told.reason == ErrorReason.ERROR_REASON_NOT_IMPLEMENTED
+    assert failure.told.metadata["method"] == "/mooring.v1.ClusterService/PushObjects"
 
 
 def test_a_deadline_names_the_plugin_and_the_others_are_served() -> None:

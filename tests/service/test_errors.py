@@ -1,8 +1,12 @@
 """The table of errors and the tree above it."""
 
+import ast
+from pathlib import Path
+
 import grpc
 import pytest
 
+import mooring
 from mooring.framework import errors
 from mooring.framework.args import FieldError
 from mooring.serving.calls.errors import CODES, failure_of
@@ -31,6 +35,16 @@ def test_every_class_has_a_code(kind: type[errors.MooringError]) -> None:
 )
 def test_reasons_that_classes_set_are_in_the_contract(error: errors.MooringError) -> None:
     assert f"ERROR_REASON_{error.reason}" in ErrorReason.keys()  # noqa: SIM118 - an enum is not a mapping
+
+
+def test_resource_exhausted_means_repeat_after_a_pause() -> None:
+    """A quota is FAILED_PRECONDITION: whoever repeats by the code alone would repeat in vain."""
+    reasons = set()
+    for path in Path(mooring.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())) if "Exhausted" in path.read_text() else ():
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ResourceExhaustedError":
+                reasons |= {ast.literal_eval(each.value) for each in node.keywords if each.arg == "reason"}
+    assert reasons == {"OVERLOADED", "WORKERS_ABANDONED"}
 
 
 def test_a_subclass_has_the_code_of_its_parent() -> None:

@@ -1,20 +1,26 @@
 """PluginService, and that what it promises is what there is."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 
+from mooring.app.options import DecisionOptions
 from mooring.framework.points import POINTS as FRAMEWORK_POINTS
 from mooring.service.backend import Limits
-from mooring.service.plugins import IMPLEMENTED, POINTS
+from mooring.service.plugins import CONTRACT_REVISION, IMPLEMENTED, POINTS
 from mooring.testing.builders import make_node
+from mooring_client.v1 import cluster_service_pb2
 from mooring_client.v1 import plugin_service_pb2 as pb
 from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.missing_plugins import add_missing_plugin
 from tests.service.backends import WAYS, Direct, configuration, direct, profile, world
 from tests.service.fakes import scoring
+
+PROTO = Path(__file__).parents[2] / "protos" / "mooring" / "v1" / "plugin_service.proto"
 
 
 def test_extension_points_are_the_frameworks() -> None:
@@ -32,6 +38,51 @@ def test_what_is_not_among_the_capabilities_is_unimplemented(way: Callable[..., 
                 name = f"{descriptor.full_name}/{method.name}"
                 assert (name in offered) == (_code(stub, request) is not grpc.StatusCode.UNIMPLEMENTED), name
     assert offered == set(IMPLEMENTED)
+
+
+ALWAYS = {pb.CONTRACT_CLASS_CORE, pb.CONTRACT_CLASS_COMMIT, pb.CONTRACT_CLASS_FUTURES}
+JOURNAL, GROUPS, PUSH = pb.CONTRACT_CLASS_JOURNAL, pb.CONTRACT_CLASS_GROUPS, pb.CONTRACT_CLASS_PUSH
+
+
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        pytest.param({}, {JOURNAL}, id="plain"),
+        pytest.param({"remembering": DecisionOptions(journal=0)}, set(), id="no journal"),
+        pytest.param({"push": True}, {JOURNAL, PUSH}, id="push"),
+        pytest.param({"gates": {"GenericWorkload": True}, "version": "1.37"}, {JOURNAL, GROUPS}, id="groups"),
+    ],
+)
+def test_a_server_says_which_parts_of_the_contract_it_offers(options: dict[str, Any], more: set[int]) -> None:
+    with world(make_node(), **options) as w, direct(w.backend) as stubs:
+        answer = stubs.plugins.GetCapabilities(pb.GetCapabilitiesRequest())
+    assert set(answer.contract_classes) == ALWAYS | more
+    assert answer.contract_revision == CONTRACT_REVISION >= 1
+
+
+def test_no_call_is_in_two_parts_of_the_contract() -> None:
+    """The comments of ContractClass are the table; what they don't name is core."""
+    text = PROTO.read_text()
+    enum = text[text.index("CONTRACT_CLASS_CORE") : text.index("CONTRACT_CLASS_PUSH")]
+    comments = re.split(r"CONTRACT_CLASS_\w+ = \d+;", enum)[1:]
+    classes: dict[str, list[str]] = {comment: [] for comment in comments}
+    for rpc in IMPLEMENTED:
+        service, name = rpc.rpartition(".")[2].split("/")
+        named = [each for each in comments if re.search(rf"\b({service}|{name})\b(?! with)", each)]
+        assert len(named) <= 1, rpc
+        for each in named:
+            classes[each].append(name)
+    assert all(classes.values())
+
+
+def test_answers_say_which_process_gave_them() -> None:
+    with world(make_node()) as w, world(make_node()) as other:
+        ids = []
+        for backend in w.backend, w.backend, other.backend:
+            with direct(backend) as stubs:
+                answer = stubs.cluster.GetClusterInfo(cluster_service_pb2.GetClusterInfoRequest())
+                ids.append(answer.provenance.server_id)
+    assert ids[0] == ids[1] != ids[2] != ""
 
 
 def _module(descriptor: Any) -> Any:

@@ -195,7 +195,7 @@ def test_a_closed_session_is_unknown() -> None:
 def test_what_exceeds_a_quota_changes_nothing(quota: Quota, message: str) -> None:
     with client(*ROOM, quota=quota) as (session, _):
         found = rejected(lambda: session.put(node_manifest("c"), node_manifest("d")))
-        assert (found.code.name, found.info.reason) == ("RESOURCE_EXHAUSTED", "SESSION_QUOTA")
+        assert (found.code.name, found.info.reason) == ("FAILED_PRECONDITION", "SESSION_QUOTA")
         assert message in found.text
         assert session.look().node_count == 2
 

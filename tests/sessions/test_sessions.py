@@ -22,7 +22,6 @@ from mooring.framework.errors import (
     FailedPreconditionError,
     NotFoundError,
     PermissionDeniedError,
-    ResourceExhaustedError,
 )
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import NoDeadline
@@ -168,7 +167,7 @@ def test_clients_share_the_sessions(clients: str, open_at_the_end: dict[str, int
     _, sessions = made(Quota(sessions=8))
     opened = []
     for each in clients:
-        with suppress(ResourceExhaustedError):
+        with suppress(FailedPreconditionError):
             opened.append(sessions.open(client=each))
     there = [each.client for each in opened if each.id in sessions._sessions]
     assert Counter(there) == open_at_the_end
@@ -194,7 +193,7 @@ def test_clients_share_the_bytes() -> None:
     greedy, modest = sessions.open(client="a"), sessions.open(client="b")
     remove(sessions, greedy, "n0", "n1")
     with pytest.raises(
-        ResourceExhaustedError, match="4000 bytes of at most 4000, 4000 of them this client's"
+        FailedPreconditionError, match="4000 bytes of at most 4000, 4000 of them this client's"
     ):
         remove(sessions, greedy, "n2", "n3")
     remove(sessions, modest, "n4")
@@ -225,7 +224,7 @@ def test_of_a_hundred_thousand_sessions_nothing_is_left() -> None:
         for _ in range(100_000):
             try:
                 opened.append(sessions.open(lease=MAX_LEASE_SECONDS))
-            except ResourceExhaustedError:
+            except FailedPreconditionError:
                 rejected += 1
         most = tracemalloc.get_traced_memory()[0] - before
         for session in opened:

@@ -179,7 +179,7 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
         response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
     except grpc.RpcError as error:
         info, pod = info_of(error), request.pod.reference
-        if info.reason == "PLUGIN_FAILED":
+        if info.reason in ("PLUGIN_FAILED", "PLUGIN_UNAVAILABLE"):
             failure = PluginFailureError(error.details() or "", **info.metadata)
             return Explanation.of_failure(pod.namespace, pod.name, request.profile, request.seed, failure)
         if info.reason == "POD_NOT_FOUND":

@@ -15,6 +15,7 @@ prefix.
     ├── DeadlineExceededError     out of time
     ├── PermissionDeniedError     the API server rejected our credentials
     ├── PluginFailureError        a plugin raised, or returned what it must not
+    │   └── PluginUnavailableError    what the plugin asks did not answer
     └── UnimplementedError        not offered
 """
 
@@ -110,10 +111,18 @@ class PermissionDeniedError(MooringError):
 class PluginFailureError(MooringError):
     """A plugin raised, or returned what it must not. ``metadata`` may add pod and node."""
 
+    _REASON = "PLUGIN_FAILED"
+
     def __init__(self, message: str, *, plugin: str, extension_point: str, **metadata: str) -> None:
         super().__init__(
-            message, reason="PLUGIN_FAILED", plugin=plugin, extension_point=extension_point, **metadata
+            message, reason=self._REASON, plugin=plugin, extension_point=extension_point, **metadata
         )
+
+
+class PluginUnavailableError(PluginFailureError):
+    """A plugin's own service, or an extender, did not answer; the same call may succeed later."""
+
+    _REASON = "PLUGIN_UNAVAILABLE"
 
 
 class UnimplementedError(MooringError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -152,6 +153,7 @@ class Backend:
         queue: The scheduler's queue; None = there is no scheduler.
         work: The session's work tree that ``engine`` decides over; None = the live state.
         in_flight: The pods that kube-scheduler may be binding; None = they are not tracked.
+        server_id: Identifies the process to its clients.
     """
 
     engine: Engine
@@ -182,6 +184,7 @@ class Backend:
     queue: Callable[[], Sequence[ListedPod]] | None = None
     work: Work | None = None
     in_flight: PodsInFlight | None = None
+    server_id: str = field(default_factory=lambda: secrets.token_hex(6))
 
     def require_synced(self) -> None:
         """Require that the sources have had their first full load.
@@ -209,4 +212,5 @@ class Backend:
             node_epoch=node_epoch,
             configuration_hash=(profiles or (self.engine.profiles,))[0].configuration,
             profile=profiles[0].name if len(profiles) == 1 else "",
+            server_id=self.server_id,
         )

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import grpc
 
 from mooring.framework.errors import NotFoundError
 from mooring.framework.points import POINTS as EXTENSION_POINTS
+from mooring.runtime.commit.asked_group import GROUPS_GATE
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend, PluginEntry
 from mooring.service.scheduling.batch import COMMIT_MODES
 from mooring.service.wire.decision_messages import timestamp
-from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import (
+    cluster_service_pb2,
+    decision_service_pb2,
+    nodes_pb2,
+    plugin_service_pb2,
+    scheduling_service_pb2,
+    simulation_service_pb2,
+)
 from mooring_client.v1 import plugin_service_pb2 as pb
 from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceServicer
 
@@ -22,45 +30,24 @@ POINTS = {
 }
 """The wire's word for each extension point, in the order of the cycle."""
 
-IMPLEMENTED = (
-    "mooring.v1.SchedulingService/Filter",
-    "mooring.v1.SchedulingService/Score",
-    "mooring.v1.SchedulingService/NormalizeScore",
-    "mooring.v1.SchedulingService/Bind",
-    "mooring.v1.SchedulingService/Schedule",
-    "mooring.v1.SchedulingService/ScheduleGroups",
-    "mooring.v1.SchedulingService/Reserve",
-    "mooring.v1.SchedulingService/Unreserve",
-    "mooring.v1.SchedulingService/Preempt",
-    "mooring.v1.SchedulingService/Explain",
-    "mooring.v1.ClusterService/GetClusterInfo",
-    "mooring.v1.ClusterService/ListNodes",
-    "mooring.v1.ClusterService/ListPendingPods",
-    "mooring.v1.ClusterService/GetObject",
-    "mooring.v1.ClusterService/PushObjects",
-    "mooring.v1.ClusterService/RemoveSource",
-    "mooring.v1.PluginService/ListPlugins",
-    "mooring.v1.PluginService/ListProfiles",
-    "mooring.v1.PluginService/GetCapabilities",
-    "mooring.v1.SimulationService/OpenSession",
-    "mooring.v1.SimulationService/CloseSession",
-    "mooring.v1.SimulationService/GetSession",
-    "mooring.v1.SimulationService/ChangeSession",
-    "mooring.v1.SimulationService/MarkSession",
-    "mooring.v1.SimulationService/RevertSession",
-    "mooring.v1.SimulationService/CommitSession",
-    "mooring.v1.SimulationService/EstimateCapacity",
-    "mooring.v1.SimulationService/PlanRemoval",
-    "mooring.v1.SimulationService/PlanNodeGroups",
-    "mooring.v1.SimulationService/SuggestChanges",
-    "mooring.v1.DecisionService/ListDecisions",
-    "mooring.v1.DecisionService/GetDecision",
-    "mooring.v1.DecisionService/ExplainAt",
-    "mooring.v1.DecisionService/SummarizeReasons",
-    "mooring.v1.DecisionService/CompareDecisions",
-    "mooring.v1.DecisionService/ListQueue",
+_FILES = (
+    scheduling_service_pb2,
+    cluster_service_pb2,
+    plugin_service_pb2,
+    simulation_service_pb2,
+    decision_service_pb2,
+)
+
+IMPLEMENTED = tuple(
+    f"{service.full_name}/{method.name}"
+    for file in _FILES
+    for service in file.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
 )
 """The calls that a server can answer; a test compares them with the servicers."""
+
+CONTRACT_REVISION = 1
+"""Raised with each compatible change of protos/mooring/v1."""
 
 _DECISIONS = "mooring.v1.DecisionService/"
 _QUEUE = _DECISIONS + "ListQueue"
@@ -154,6 +141,8 @@ class PluginServicer(PluginServiceServicer):
             server_version=backend.server_version,
             object_kinds=OBJECT_KINDS,
             feature_gates=backend.feature_gates,
+            contract_classes=_classes(backend),
+            contract_revision=CONTRACT_REVISION,
         )
 
     def _plugin(self, entry: PluginEntry) -> pb.PluginInfo:
@@ -200,6 +189,19 @@ def offered(backend: Backend) -> list[str]:
         return backend.decisions is not None or not rpc.startswith(_DECISIONS)
 
     return [rpc for rpc in IMPLEMENTED if is_offered(rpc)]
+
+
+def _classes(backend: Backend) -> Iterator[pb.ContractClass.ValueType]:
+    """Yield the parts of the contract that this process offers as it was started."""
+    yield pb.CONTRACT_CLASS_CORE
+    yield pb.CONTRACT_CLASS_COMMIT
+    if any(profile.gates.enabled(GROUPS_GATE) for profile in backend.engine.profiles.values()):
+        yield pb.CONTRACT_CLASS_GROUPS
+    yield pb.CONTRACT_CLASS_FUTURES
+    if backend.decisions is not None:
+        yield pb.CONTRACT_CLASS_JOURNAL
+    if backend.pushes is not None:
+        yield pb.CONTRACT_CLASS_PUSH
 
 
 def enabled_names(profile: Profile) -> set[str]:

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mooring.framework.errors import (
+    FailedPreconditionError,
     NotFoundError,
     PermissionDeniedError,
-    ResourceExhaustedError,
 )
 from mooring.runtime.answers import Progress
 from mooring.serving.shares import Shares
@@ -167,11 +167,11 @@ class Sessions:
             lease: As in ``Session``; 0 or less is the default.
 
         Raises:
-            ResourceExhaustedError: There are too many, or too many opened from each other (SESSION_QUOTA).
+            FailedPreconditionError: There are too many, or too many opened from each other (SESSION_QUOTA).
         """
         depth = origin.depth + 1 if origin is not None else 0
         if depth > self.quota.depth:
-            raise ResourceExhaustedError(
+            raise FailedPreconditionError(
                 f"{depth} sessions were opened from each other; {self.quota.depth} may be",
                 reason="SESSION_QUOTA",
             )
@@ -237,8 +237,8 @@ class Sessions:
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
-            FailedPreconditionError: It began too long ago (SESSION_EXPIRED).
-            ResourceExhaustedError: It has become too large (SESSION_QUOTA); nothing is changed.
+            FailedPreconditionError: It began too long ago (SESSION_EXPIRED), or has become too large
+                (SESSION_QUOTA); nothing is changed.
         """
         with self._one_at_a_time(session, progress), self.trying(session, progress) as work:
             yield work
@@ -264,11 +264,11 @@ class Sessions:
         """Remember the version; return how many marks there are.
 
         Raises:
-            ResourceExhaustedError: There are too many (SESSION_QUOTA).
+            FailedPreconditionError: There are too many (SESSION_QUOTA).
         """
         with session.lock:
             if len(session.marks) >= self.quota.depth:
-                raise ResourceExhaustedError(
+                raise FailedPreconditionError(
                     f"the session has {len(session.marks)} marks, the limit", reason="SESSION_QUOTA"
                 )
             session.marks.append(session.version)
@@ -315,7 +315,7 @@ class Sessions:
 
     def _check_changes(self, kept: Version) -> None:
         if kept.change_count > self.quota.changes:
-            raise ResourceExhaustedError(
+            raise FailedPreconditionError(
                 f"the session would have {kept.change_count} changes of at most {self.quota.changes}; "
                 "open another one, or make fewer changes",
                 reason="SESSION_QUOTA",
@@ -327,7 +327,7 @@ class Sessions:
         if count.taken == count.total and count.of(greediest) > count.of(client) + 1:
             self._forget(next(each for each in self._sessions.values() if each.client == greediest))
         if not count.has_room(client):
-            raise ResourceExhaustedError(
+            raise FailedPreconditionError(
                 f"there are {count.taken} sessions of at most {count.total}, {count.of(client)} of them this "
                 f"client's, which may have {count.most}; close some, or wait for their leases to end",
                 reason="SESSION_QUOTA",
@@ -338,7 +338,7 @@ class Sessions:
         self._give_back()
         held = self._bytes
         if not held.has_room(client, size):
-            raise ResourceExhaustedError(
+            raise FailedPreconditionError(
                 f"sessions would take {held.taken + size} bytes of at most {held.total}, "
                 f"{held.of(client) + size} of them this client's, which may have {held.most}; close some, or "
                 "make smaller changes",

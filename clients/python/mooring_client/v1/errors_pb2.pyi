@@ -3,16 +3,19 @@
 isort:skip_file
 Reasons of calls that could not be answered."""
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
 
-if sys.version_info >= (3, 10):
-    from typing import TypeAlias as _TypeAlias
+if sys.version_info >= (3, 11):
+    from typing import TypeAlias as _TypeAlias, Never as _Never
 else:
-    from typing_extensions import TypeAlias as _TypeAlias
+    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -47,7 +50,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_POD_RECREATED: _ErrorReason.ValueType  # 10
     """ABORTED. The name now belongs to a pod with another UID. Metadata: pod, uid (the current one). Forget the old pod."""
     ERROR_REASON_NOT_LEADER: _ErrorReason.ValueType  # 11
-    """UNAVAILABLE. This replica does not hold the lease. Metadata: leader (empty if unknown). Call the leader."""
+    """UNAVAILABLE. This replica does not hold the lease. Metadata: leader (the holder's name in the lease, empty if unknown) and
+    leader_address (HOST:PORT of its --advertise-address, empty if it has none). Call the leader.
+    """
     ERROR_REASON_RESYNC_REQUIRED: _ErrorReason.ValueType  # 12
     """OUT_OF_RANGE. Pushed events are missing. Metadata: expected_sequence. Push from there, or begin a new session."""
     ERROR_REASON_PUSH_DISABLED: _ErrorReason.ValueType  # 13
@@ -75,7 +80,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 21
     """INTERNAL. A defect of the server. Metadata: incident (an identifier that its log has too). Report it."""
     ERROR_REASON_NOT_IMPLEMENTED: _ErrorReason.ValueType  # 22
-    """UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Do without."""
+    """UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Metadata: method (for a
+    call). Do without.
+    """
     ERROR_REASON_FORBIDDEN: _ErrorReason.ValueType  # 23
     """PERMISSION_DENIED. The Kubernetes API server rejected the server's own credentials. Correct its role."""
     ERROR_REASON_STATE_STALE: _ErrorReason.ValueType  # 24
@@ -105,7 +112,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_SESSION_EXPIRED: _ErrorReason.ValueType  # 34
     """FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
     ERROR_REASON_SESSION_QUOTA: _ErrorReason.ValueType  # 35
-    """RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or make
+    """FAILED_PRECONDITION. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or make
     smaller requests.
     """
     ERROR_REASON_MARK_NOT_FOUND: _ErrorReason.ValueType  # 36
@@ -118,12 +125,11 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_CONFIGURATION_NOT_FOUND: _ErrorReason.ValueType  # 39
     """NOT_FOUND. No configuration of that hash has been in force since the start, or it is forgotten. Use one that ListProfiles names."""
+    ERROR_REASON_PLUGIN_UNAVAILABLE: _ErrorReason.ValueType  # 40
+    """UNAVAILABLE. A plugin's own service, or an extender, did not answer. Metadata: as of PLUGIN_FAILED. Retry with backoff."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
-    """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
-    values without the prefix ERROR_REASON_. INVALID_ARGUMENT also carries google.rpc.BadRequest with a field path per
-    violation. Clients decide by gRPC code first, by reason second, and never by the text.
-    """
+    """Why a call failed."""
 
 ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0
 """Never sent."""
@@ -150,7 +156,9 @@ ERROR_REASON_POD_GATED: ErrorReason.ValueType  # 9
 ERROR_REASON_POD_RECREATED: ErrorReason.ValueType  # 10
 """ABORTED. The name now belongs to a pod with another UID. Metadata: pod, uid (the current one). Forget the old pod."""
 ERROR_REASON_NOT_LEADER: ErrorReason.ValueType  # 11
-"""UNAVAILABLE. This replica does not hold the lease. Metadata: leader (empty if unknown). Call the leader."""
+"""UNAVAILABLE. This replica does not hold the lease. Metadata: leader (the holder's name in the lease, empty if unknown) and
+leader_address (HOST:PORT of its --advertise-address, empty if it has none). Call the leader.
+"""
 ERROR_REASON_RESYNC_REQUIRED: ErrorReason.ValueType  # 12
 """OUT_OF_RANGE. Pushed events are missing. Metadata: expected_sequence. Push from there, or begin a new session."""
 ERROR_REASON_PUSH_DISABLED: ErrorReason.ValueType  # 13
@@ -178,7 +186,9 @@ known. Report it to the plugin's author; a retry gives the same.
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 21
 """INTERNAL. A defect of the server. Metadata: incident (an identifier that its log has too). Report it."""
 ERROR_REASON_NOT_IMPLEMENTED: ErrorReason.ValueType  # 22
-"""UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Do without."""
+"""UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Metadata: method (for a
+call). Do without.
+"""
 ERROR_REASON_FORBIDDEN: ErrorReason.ValueType  # 23
 """PERMISSION_DENIED. The Kubernetes API server rejected the server's own credentials. Correct its role."""
 ERROR_REASON_STATE_STALE: ErrorReason.ValueType  # 24
@@ -208,7 +218,7 @@ ERROR_REASON_SESSION_NOT_FOUND: ErrorReason.ValueType  # 33
 ERROR_REASON_SESSION_EXPIRED: ErrorReason.ValueType  # 34
 """FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
 ERROR_REASON_SESSION_QUOTA: ErrorReason.ValueType  # 35
-"""RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or make
+"""FAILED_PRECONDITION. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or make
 smaller requests.
 """
 ERROR_REASON_MARK_NOT_FOUND: ErrorReason.ValueType  # 36
@@ -221,4 +231,94 @@ is another one. Ask for an explanation of now.
 """
 ERROR_REASON_CONFIGURATION_NOT_FOUND: ErrorReason.ValueType  # 39
 """NOT_FOUND. No configuration of that hash has been in force since the start, or it is forgotten. Use one that ListProfiles names."""
+ERROR_REASON_PLUGIN_UNAVAILABLE: ErrorReason.ValueType  # 40
+"""UNAVAILABLE. A plugin's own service, or an extender, did not answer. Metadata: as of PLUGIN_FAILED. Retry with backoff."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
+
+@_typing.final
+class CallError(_message.Message):
+    """The detail of every failed call, in google.rpc.Status. Clients decide by the reason first, by the gRPC code where they don't
+    know the reason or where there is none, and never by the text. RESOURCE_EXHAUSTED with a CallError means that the same call may
+    succeed after a pause; without one it is a limit of a gRPC library, such as that of a message's size. A failure without any
+    CallError doesn't come from the server: UNAVAILABLE says that no server was reached, or that one end speaks TLS and the other
+    plain text.
+
+    The same is told in google.rpc.ErrorInfo, with the domain "mooring.dev" and the reason's name without ERROR_REASON_, and for
+    INVALID_ARGUMENT in google.rpc.BadRequest.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MetadataEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    REASON_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    FIELD_VIOLATIONS_FIELD_NUMBER: _builtins.int
+    reason: Global___ErrorReason.ValueType
+    """Why it failed."""
+    @_builtins.property
+    def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What belongs to the reason, as its comment says."""
+
+    @_builtins.property
+    def field_violations(self) -> _containers.RepeatedCompositeFieldContainer[Global___FieldViolation]:
+        """The fields that are wrong. Only with INVALID_ARGUMENT."""
+
+    def __init__(
+        self,
+        *,
+        reason: Global___ErrorReason.ValueType = ...,
+        metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        field_violations: _abc.Iterable[Global___FieldViolation] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["field_violations", b"field_violations", "metadata", b"metadata", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CallError: _TypeAlias = CallError  # noqa: Y015
+
+@_typing.final
+class FieldViolation(_message.Message):
+    """A field of a request that is wrong."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIELD_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    field: _builtins.str
+    """Its path, such as "templates[0].pod.object". Empty for the request as a whole."""
+    description: _builtins.str
+    """What is wrong with it."""
+    def __init__(
+        self,
+        *,
+        field: _builtins.str = ...,
+        description: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "field", b"field"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FieldViolation: _TypeAlias = FieldViolation  # noqa: Y015

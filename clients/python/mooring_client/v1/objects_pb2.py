@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18mooring/v1/objects.proto\x12\nmooring.v1\"B\n\x10KubernetesObject\x12\x0e\n\x04json\x18\x01 \x01(\x0cH\x00\x12\x12\n\x08protobuf\x18\x02 \x01(\x0cH\x00\x42\n\n\x08\x65ncoding\"<\n\x0cPodReference\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03uid\x18\x03 \x01(\t\"t\n\tPodSource\x12.\n\x06object\x18\x01 \x01(\x0b\x32\x1c.mooring.v1.KubernetesObjectH\x00\x12-\n\treference\x18\x02 \x01(\x0b\x32\x18.mooring.v1.PodReferenceH\x00\x42\x08\n\x06source\"d\n\nProvenance\x12\x15\n\rstate_version\x18\x01 \x01(\x04\x12\x12\n\nnode_epoch\x18\x02 \x01(\x04\x12\x1a\n\x12\x63onfiguration_hash\x18\x03 \x01(\t\x12\x0f\n\x07profile\x18\x04 \x01(\tB8\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18mooring/v1/objects.proto\x12\nmooring.v1\"B\n\x10KubernetesObject\x12\x0e\n\x04json\x18\x01 \x01(\x0cH\x00\x12\x12\n\x08protobuf\x18\x02 \x01(\x0cH\x00\x42\n\n\x08\x65ncoding\"<\n\x0cPodReference\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03uid\x18\x03 \x01(\t\"t\n\tPodSource\x12.\n\x06object\x18\x01 \x01(\x0b\x32\x1c.mooring.v1.KubernetesObjectH\x00\x12-\n\treference\x18\x02 \x01(\x0b\x32\x18.mooring.v1.PodReferenceH\x00\x42\x08\n\x06source\"w\n\nProvenance\x12\x15\n\rstate_version\x18\x01 \x01(\x04\x12\x12\n\nnode_epoch\x18\x02 \x01(\x04\x12\x1a\n\x12\x63onfiguration_hash\x18\x03 \x01(\t\x12\x0f\n\x07profile\x18\x04 \x01(\t\x12\x11\n\tserver_id\x18\x05 \x01(\tB8\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,5 +39,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PODSOURCE']._serialized_start=170
   _globals['_PODSOURCE']._serialized_end=286
   _globals['_PROVENANCE']._serialized_start=288
-  _globals['_PROVENANCE']._serialized_end=388
+  _globals['_PROVENANCE']._serialized_end=407
 # @@protoc_insertion_point(module_scope)

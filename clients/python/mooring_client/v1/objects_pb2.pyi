@@ -114,8 +114,8 @@ Global___PodSource: _TypeAlias = PodSource  # noqa: Y015
 
 @_typing.final
 class Provenance(_message.Message):
-    """The state and the configuration that an answer was computed from. Two answers with equal values and equal requests
-    are equal.
+    """The process, the state and the configuration that an answer was computed from. Two answers with equal values and equal
+    requests are equal.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -124,6 +124,7 @@ class Provenance(_message.Message):
     NODE_EPOCH_FIELD_NUMBER: _builtins.int
     CONFIGURATION_HASH_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
+    SERVER_ID_FIELD_NUMBER: _builtins.int
     state_version: _builtins.int
     """Counts every change of the cluster state since the server started. Only reported, never accepted."""
     node_epoch: _builtins.int
@@ -132,6 +133,10 @@ class Provenance(_message.Message):
     """Hash of the effective configuration, lower-case hexadecimal. Equal configurations have equal hashes."""
     profile: _builtins.str
     """The profile that was used. Empty where a call needs none."""
+    server_id: _builtins.str
+    """Identifies the process that answered: another one after each start. Node indices, sessions and reservations are those of one
+    process: another replica knows nothing of them. Empty in a Decision, whose journal has an id.
+    """
     def __init__(
         self,
         *,
@@ -139,10 +144,11 @@ class Provenance(_message.Message):
         node_epoch: _builtins.int = ...,
         configuration_hash: _builtins.str = ...,
         profile: _builtins.str = ...,
+        server_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration_hash", b"configuration_hash", "node_epoch", b"node_epoch", "profile", b"profile", "state_version", b"state_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration_hash", b"configuration_hash", "node_epoch", b"node_epoch", "profile", b"profile", "server_id", b"server_id", "state_version", b"state_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

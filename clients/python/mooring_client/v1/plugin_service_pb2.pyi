@@ -162,6 +162,46 @@ OBJECT_ENCODING_PROTOBUF: ObjectEncoding.ValueType  # 2
 """KubernetesObject.protobuf."""
 Global___ObjectEncoding: _TypeAlias = ObjectEncoding  # noqa: Y015
 
+class _ContractClass:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ContractClassEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ContractClass.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CONTRACT_CLASS_UNSPECIFIED: _ContractClass.ValueType  # 0
+    """Never sent."""
+    CONTRACT_CLASS_CORE: _ContractClass.ValueType  # 1
+    """Questions about the live state: PluginService, and every call of SchedulingService and ClusterService that is in no other class."""
+    CONTRACT_CLASS_COMMIT: _ContractClass.ValueType  # 2
+    """Placing pods: Bind, Reserve, Unreserve, and Schedule with a commit mode."""
+    CONTRACT_CLASS_GROUPS: _ContractClass.ValueType  # 3
+    """Groups of pods: ScheduleGroups."""
+    CONTRACT_CLASS_FUTURES: _ContractClass.ValueType  # 4
+    """What would be if: SimulationService, and the field session of other calls."""
+    CONTRACT_CLASS_JOURNAL: _ContractClass.ValueType  # 5
+    """The decisions that were made: DecisionService. ListQueue only if the process has a queue."""
+    CONTRACT_CLASS_PUSH: _ContractClass.ValueType  # 6
+    """Objects from callers: PushObjects, RemoveSource."""
+
+class ContractClass(_ContractClass, metaclass=_ContractClassEnumTypeWrapper):
+    """The parts of the contract. A server may do without some of them, and a client says which it needs."""
+
+CONTRACT_CLASS_UNSPECIFIED: ContractClass.ValueType  # 0
+"""Never sent."""
+CONTRACT_CLASS_CORE: ContractClass.ValueType  # 1
+"""Questions about the live state: PluginService, and every call of SchedulingService and ClusterService that is in no other class."""
+CONTRACT_CLASS_COMMIT: ContractClass.ValueType  # 2
+"""Placing pods: Bind, Reserve, Unreserve, and Schedule with a commit mode."""
+CONTRACT_CLASS_GROUPS: ContractClass.ValueType  # 3
+"""Groups of pods: ScheduleGroups."""
+CONTRACT_CLASS_FUTURES: ContractClass.ValueType  # 4
+"""What would be if: SimulationService, and the field session of other calls."""
+CONTRACT_CLASS_JOURNAL: ContractClass.ValueType  # 5
+"""The decisions that were made: DecisionService. ListQueue only if the process has a queue."""
+CONTRACT_CLASS_PUSH: ContractClass.ValueType  # 6
+"""Objects from callers: PushObjects, RemoveSource."""
+Global___ContractClass: _TypeAlias = ContractClass  # noqa: Y015
+
 @_typing.final
 class ListPluginsRequest(_message.Message):
     """Request of PluginService.ListPlugins."""
@@ -517,10 +557,14 @@ class GetCapabilitiesResponse(_message.Message):
     SERVER_VERSION_FIELD_NUMBER: _builtins.int
     OBJECT_KINDS_FIELD_NUMBER: _builtins.int
     FEATURE_GATES_FIELD_NUMBER: _builtins.int
+    CONTRACT_CLASSES_FIELD_NUMBER: _builtins.int
+    CONTRACT_REVISION_FIELD_NUMBER: _builtins.int
     kube_version: _builtins.str
     """The Kubernetes version whose behaviour is followed, such as "1.36"."""
     server_version: _builtins.str
     """The server's own version, such as "0.1.0"."""
+    contract_revision: _builtins.int
+    """Counts the compatible changes of mooring.v1: 1 for the first release, and one more for each set of fields or calls that came."""
     @_builtins.property
     def rpcs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The calls that are implemented, such as "mooring.v1.SchedulingService/Filter". Others are UNIMPLEMENTED and may still
@@ -551,6 +595,10 @@ class GetCapabilitiesResponse(_message.Message):
     def feature_gates(self) -> _containers.ScalarMap[_builtins.str, _builtins.bool]:
         """The feature gates and whether each is on."""
 
+    @_builtins.property
+    def contract_classes(self) -> _containers.RepeatedScalarFieldContainer[Global___ContractClass.ValueType]:
+        """The parts of the contract that this server offers as it was started."""
+
     def __init__(
         self,
         *,
@@ -563,10 +611,12 @@ class GetCapabilitiesResponse(_message.Message):
         server_version: _builtins.str = ...,
         object_kinds: _abc.Iterable[_builtins.str] | None = ...,
         feature_gates: _abc.Mapping[_builtins.str, _builtins.bool] | None = ...,
+        contract_classes: _abc.Iterable[Global___ContractClass.ValueType] | None = ...,
+        contract_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_modes", b"commit_modes", "encodings", b"encodings", "feature_gates", b"feature_gates", "kube_version", b"kube_version", "limits", b"limits", "node_forms", b"node_forms", "object_kinds", b"object_kinds", "rpcs", b"rpcs", "server_version", b"server_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_modes", b"commit_modes", "contract_classes", b"contract_classes", "contract_revision", b"contract_revision", "encodings", b"encodings", "feature_gates", b"feature_gates", "kube_version", b"kube_version", "limits", b"limits", "node_forms", b"node_forms", "object_kinds", b"object_kinds", "rpcs", b"rpcs", "server_version", b"server_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -44,6 +44,7 @@ class SchedulingServiceStub:
     | referenced pod has another UID (POD_RECREATED) | ABORTED          | forgets the old pod                  |
     | indices of another epoch (NODE_EPOCH_STALE)  | FAILED_PRECONDITION | calls ListNodes, translates, repeats |
     | a plugin raised or misbehaved (PLUGIN_FAILED) | INTERNAL          | reports it; a retry gives the same   |
+    | a plugin's service is silent (PLUGIN_UNAVAILABLE) | UNAVAILABLE  | retries with backoff                 |
     | a defect of the server (INTERNAL)            | INTERNAL           | reports it                           |
     | state not complete yet (NOT_SYNCED)          | UNAVAILABLE        | retries with backoff                 |
     | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
@@ -129,6 +130,7 @@ class SchedulingServiceServicer:
     | referenced pod has another UID (POD_RECREATED) | ABORTED          | forgets the old pod                  |
     | indices of another epoch (NODE_EPOCH_STALE)  | FAILED_PRECONDITION | calls ListNodes, translates, repeats |
     | a plugin raised or misbehaved (PLUGIN_FAILED) | INTERNAL          | reports it; a retry gives the same   |
+    | a plugin's service is silent (PLUGIN_UNAVAILABLE) | UNAVAILABLE  | retries with backoff                 |
     | a defect of the server (INTERNAL)            | INTERNAL           | reports it                           |
     | state not complete yet (NOT_SYNCED)          | UNAVAILABLE        | retries with backoff                 |
     | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
@@ -402,6 +404,7 @@ class SchedulingService:
     | referenced pod has another UID (POD_RECREATED) | ABORTED          | forgets the old pod                  |
     | indices of another epoch (NODE_EPOCH_STALE)  | FAILED_PRECONDITION | calls ListNodes, translates, repeats |
     | a plugin raised or misbehaved (PLUGIN_FAILED) | INTERNAL          | reports it; a retry gives the same   |
+    | a plugin's service is silent (PLUGIN_UNAVAILABLE) | UNAVAILABLE  | retries with backoff                 |
     | a defect of the server (INTERNAL)            | INTERNAL           | reports it                           |
     | state not complete yet (NOT_SYNCED)          | UNAVAILABLE        | retries with backoff                 |
     | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |

@@ -45,6 +45,7 @@ class SchedulingServiceStub:
      | referenced pod has another UID (POD_RECREATED) | ABORTED          | forgets the old pod                  |
      | indices of another epoch (NODE_EPOCH_STALE)  | FAILED_PRECONDITION | calls ListNodes, translates, repeats |
      | a plugin raised or misbehaved (PLUGIN_FAILED) | INTERNAL          | reports it; a retry gives the same   |
+     | a plugin's service is silent (PLUGIN_UNAVAILABLE) | UNAVAILABLE  | retries with backoff                 |
      | a defect of the server (INTERNAL)            | INTERNAL           | reports it                           |
      | state not complete yet (NOT_SYNCED)          | UNAVAILABLE        | retries with backoff                 |
      | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
@@ -223,6 +224,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | referenced pod has another UID (POD_RECREATED) | ABORTED          | forgets the old pod                  |
      | indices of another epoch (NODE_EPOCH_STALE)  | FAILED_PRECONDITION | calls ListNodes, translates, repeats |
      | a plugin raised or misbehaved (PLUGIN_FAILED) | INTERNAL          | reports it; a retry gives the same   |
+     | a plugin's service is silent (PLUGIN_UNAVAILABLE) | UNAVAILABLE  | retries with backoff                 |
      | a defect of the server (INTERNAL)            | INTERNAL           | reports it                           |
      | state not complete yet (NOT_SYNCED)          | UNAVAILABLE        | retries with backoff                 |
      | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
@@ -397,6 +399,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
      | referenced pod has another UID (POD_RECREATED) | ABORTED          | forgets the old pod                  |
      | indices of another epoch (NODE_EPOCH_STALE)  | FAILED_PRECONDITION | calls ListNodes, translates, repeats |
      | a plugin raised or misbehaved (PLUGIN_FAILED) | INTERNAL          | reports it; a retry gives the same   |
+     | a plugin's service is silent (PLUGIN_UNAVAILABLE) | UNAVAILABLE  | retries with backoff                 |
      | a defect of the server (INTERNAL)            | INTERNAL           | reports it                           |
      | state not complete yet (NOT_SYNCED)          | UNAVAILABLE        | retries with backoff                 |
      | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |

@@ -44,7 +44,7 @@ class SimulationServiceStub:
     | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
     | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
     | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
+    | it has become too large (SESSION_QUOTA)       | FAILED_PRECONDITION | closes sessions, or requests less     |
     | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
     | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
     | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -132,7 +132,7 @@ class SimulationServiceServicer:
     | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
     | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
     | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
+    | it has become too large (SESSION_QUOTA)       | FAILED_PRECONDITION | closes sessions, or requests less     |
     | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
     | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
     | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -144,7 +144,7 @@ class SimulationServiceServicer:
         | condition                                 | code                | what the caller does next          |
         |-------------------------------------------|---------------------|------------------------------------|
         | opened                                    | OK                  | uses it, and closes it in the end  |
-        | too many, or nested too deep (SESSION_QUOTA) | RESOURCE_EXHAUSTED | closes some                      |
+        | too many, or nested too deep (SESSION_QUOTA) | FAILED_PRECONDITION | closes some                      |
         | otherwise                                 |                     | see the service                    |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -330,7 +330,7 @@ class SimulationService:
     | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
     | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
     | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
+    | it has become too large (SESSION_QUOTA)       | FAILED_PRECONDITION | closes sessions, or requests less     |
     | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
     | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
     | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |

@@ -45,7 +45,7 @@ class SimulationServiceStub:
      | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
      | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
      | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
+     | it has become too large (SESSION_QUOTA)       | FAILED_PRECONDITION | closes sessions, or requests less     |
      | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
      | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
      | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -61,7 +61,7 @@ class SimulationServiceStub:
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
      | opened                                    | OK                  | uses it, and closes it in the end  |
-     | too many, or nested too deep (SESSION_QUOTA) | RESOURCE_EXHAUSTED | closes some                      |
+     | too many, or nested too deep (SESSION_QUOTA) | FAILED_PRECONDITION | closes some                      |
      | otherwise                                 |                     | see the service                    |
     """
     CloseSession: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.CloseSessionRequest, _simulation_service_pb2.CloseSessionResponse]
@@ -135,7 +135,7 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
      | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
      | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
      | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
+     | it has become too large (SESSION_QUOTA)       | FAILED_PRECONDITION | closes sessions, or requests less     |
      | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
      | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
      | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -148,7 +148,7 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
      | opened                                    | OK                  | uses it, and closes it in the end  |
-     | too many, or nested too deep (SESSION_QUOTA) | RESOURCE_EXHAUSTED | closes some                      |
+     | too many, or nested too deep (SESSION_QUOTA) | FAILED_PRECONDITION | closes some                      |
      | otherwise                                 |                     | see the service                    |
     """
     CloseSession: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.CloseSessionRequest, _simulation_service_pb2.CloseSessionResponse]  # type: ignore[assignment]
@@ -221,7 +221,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
      | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
      | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
      | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
+     | it has become too large (SESSION_QUOTA)       | FAILED_PRECONDITION | closes sessions, or requests less     |
      | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
      | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
      | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -238,7 +238,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
          | condition                                 | code                | what the caller does next          |
          |-------------------------------------------|---------------------|------------------------------------|
          | opened                                    | OK                  | uses it, and closes it in the end  |
-         | too many, or nested too deep (SESSION_QUOTA) | RESOURCE_EXHAUSTED | closes some                      |
+         | too many, or nested too deep (SESSION_QUOTA) | FAILED_PRECONDITION | closes some                      |
          | otherwise                                 |                     | see the service                    |
         """
 

@@ -69,6 +69,7 @@ class Extender(Protocol):
         """Which of the nodes can take ``pod``.
 
         Raises:
+            PluginUnavailableError: It did not answer.
             PluginFailureError: It failed, or named a node that was not asked about.
             NotFoundError: The pod or a node is gone.
         """

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from mooring.config.show import without_secrets
 from mooring.config.types import ExtenderStanza
 from mooring.framework import SUCCESS, Pod, Status
+from mooring.framework.errors import PluginUnavailableError
 from mooring.framework.objects.pod import Container
 from mooring.framework.preemption import Candidate
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims, extender_failure
@@ -129,12 +130,13 @@ class HttpExtender:
         """Return the body of its answer.
 
         Raises:
-            PluginFailureError: There was none, or one other than 200, whose code is in the message.
+            PluginUnavailableError: There was none.
+            PluginFailureError: There was one other than 200, whose code is in the message.
         """
         try:
             answer = self._transport.post(verb, body, self._stanza.http_timeout.total_seconds())
         except TransportError as error:
-            raise extender_failure(self.name, point, str(error)) from error
+            raise PluginUnavailableError(str(error), plugin=self.name, extension_point=point) from error
         if answer.status != _OK:
             said = f"failed {verb} with extender at URL {self._transport.url(verb)}, code {answer.status}"
             raise extender_failure(self.name, point, said)

@@ -1,4 +1,4 @@
-"""The one table of errors on the wire, and the details that clients decode.
+"""The one table of errors on the wire, and the details that clients decode: mooring's own, and Google's.
 
 The tree of errors is drawn in mooring.framework.errors. Whatever is not part of it is a defect: the caller
 gets INTERNAL with an incident number, the log gets the number and the traceback.
@@ -6,6 +6,7 @@ gets INTERNAL with an incident number, the log gets the number and the traceback
 
 import logging
 import uuid
+from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 import grpc
@@ -16,6 +17,8 @@ from google.rpc.error_details_pb2 import (  # type: ignore[import-untyped]  # sh
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework import errors
+from mooring.framework.args import FieldError
+from mooring_client.v1.errors_pb2 import CallError, ErrorReason
 
 DOMAIN = "mooring.dev"
 """ErrorInfo.domain of every failed call."""
@@ -23,10 +26,12 @@ DOMAIN = "mooring.dev"
 DETAILS_KEY = "grpc-status-details-bin"
 """The trailing metadata that holds the serialised google.rpc.Status."""
 
+_REASONS = dict(ErrorReason.items())
+
 # HTTP/2 peers reject trailers above 8 KiB. Text is percent-encoded (three bytes for one at worst) and the
-# details grow by a third, so 600 bytes of text and 3,000 of details always fit.
+# details grow by a third, so 600 bytes of text and 4,400 of details always fit.
 MAX_TEXT_BYTES = 600
-MAX_DETAILS_BYTES = 3_000
+MAX_DETAILS_BYTES = 4_400
 
 CODES: dict[type[errors.MooringError], grpc.StatusCode] = {
     errors.InvalidArgumentError: grpc.StatusCode.INVALID_ARGUMENT,
@@ -39,6 +44,7 @@ CODES: dict[type[errors.MooringError], grpc.StatusCode] = {
     errors.DeadlineExceededError: grpc.StatusCode.DEADLINE_EXCEEDED,
     errors.PermissionDeniedError: grpc.StatusCode.PERMISSION_DENIED,
     errors.PluginFailureError: grpc.StatusCode.INTERNAL,
+    errors.PluginUnavailableError: grpc.StatusCode.UNAVAILABLE,
     errors.UnimplementedError: grpc.StatusCode.UNIMPLEMENTED,
 }
 """The gRPC code of each class of error; a subclass has the code of its nearest ancestor here."""
@@ -85,10 +91,16 @@ def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
     text = _cut(error.message, MAX_TEXT_BYTES)
     status = Status(code=code.value[0], message=text)
     metadata = {key: _cut(value, 300) for key, value in error.metadata.items()}
+    # A program on top of mooring may have reasons of its own: only ErrorInfo has room for those.
+    reason = _REASONS.get(f"ERROR_REASON_{error.reason}", ErrorReason.ERROR_REASON_UNSPECIFIED)
+    told, bad = CallError(reason=reason, metadata=metadata), BadRequest()
     _attach(status, ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=metadata))
     if isinstance(error, errors.InvalidArgumentError):
-        room = MAX_DETAILS_BYTES - status.ByteSize()
-        _attach(status, _bad_request(error, room))
+        for violation in _violations(error, (MAX_DETAILS_BYTES - status.ByteSize() - told.ByteSize()) // 2):
+            told.field_violations.add(field=violation.path, description=violation.message)
+            bad.field_violations.add(field=violation.path, description=violation.message)
+        _attach(status, bad)
+    _attach(status, told)
     return Failure(code, text, status.SerializeToString())
 
 
@@ -101,20 +113,18 @@ def _passed_on(error: grpc.RpcError) -> Failure:
     return Failure(failed.code(), text, status.SerializeToString())
 
 
-def _bad_request(error: errors.InvalidArgumentError, room: int) -> BadRequest:
-    """Return the violations, as many as fit into ``room`` bytes; the last one says how many did not."""
-    request = BadRequest()
+def _violations(error: errors.InvalidArgumentError, room: int) -> Iterator[FieldError]:
+    """Yield the violations, as many as fit into ``room`` bytes; the last one says how many did not."""
     for index, violation in enumerate(error.violations):
-        path, message = _cut(violation.path, 200), _cut(violation.message, 300)
-        if request.ByteSize() + len(path.encode()) + len(message.encode()) > room - 100:
-            rest = len(error.violations) - index
-            request.field_violations.add(description=f"and {rest} more violations")
-            break
-        request.field_violations.add(field=path, description=message)
-    return request
+        shown = FieldError(_cut(violation.path, 200), _cut(violation.message, 300))
+        room -= len(shown.path.encode()) + len(shown.message.encode()) + 8
+        if room < 100:
+            yield FieldError("", f"and {len(error.violations) - index} more violations")
+            return
+        yield shown
 
 
-def _attach(status: Status, detail: ErrorInfo | BadRequest) -> None:
+def _attach(status: Status, detail: ErrorInfo | BadRequest | CallError) -> None:
     status.details.add().Pack(detail)
 
 

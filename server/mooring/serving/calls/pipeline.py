@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from math import inf
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf import descriptor_pool
@@ -120,7 +120,7 @@ class Pipeline(grpc.ServerInterceptor):
             return known
         handler = continuation(handler_call_details)
         if handler is None:
-            return None
+            return grpc.stream_unary_rpc_method_handler(Unknown(method))
         return self._handlers.setdefault(method, self._wrapped(method, handler))
 
     def _wrapped(self, method: str, handler: Handler) -> Handler:
@@ -131,7 +131,7 @@ class Pipeline(grpc.ServerInterceptor):
         if handler.unary_unary is not None:
             meters = MethodMetrics(self._metrics, method)
             behavior = self._layer(handler.unary_unary, method)
-            behavior = mapped(received(behavior, Reader(deserialize, _request_type(method)), meters))
+            behavior = mapped(received(behavior, Reader(deserialize, _request_type(method)), meters), method)
             if self._tracer is not None:
                 behavior = traced(behavior, method, self._tracer, self._trusts)
             unary = Unary(behavior, self._budget, meters, partial(self._callers.ended, method))
@@ -229,6 +229,31 @@ class Unary(Method):
             self._ended_by_caller(code, seconds)
 
 
+class Unknown(Method):
+    """A method that is not there: its calls fail like those of a method that is not offered.
+
+    Args:
+        name: The name that the caller used.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> NoReturn:
+        abort(context, _not_offered(self._name))
+
+    def begun(self) -> None:
+        """Unknown methods are not counted: callers would choose the names of series."""
+
+    def takes(self, arrival: Arrival) -> bool:
+        arrival.settle()
+        arrival.body = None
+        return True
+
+    def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
+        """Unknown methods are not counted."""
+
+
 class Streams(Method):
     """A method that streams both ways: few at a time, a thread for each, as long as one request may take.
 
@@ -282,7 +307,11 @@ def _code_of_ended(context: grpc.ServicerContext) -> grpc.StatusCode:
     return grpc.StatusCode.CANCELLED if context.time_remaining() > 0 else grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-def mapped(behavior: Behavior) -> Behavior:
+def _not_offered(method: str) -> UnimplementedError:
+    return UnimplementedError(f"{method} is not offered by this server; see GetCapabilities", method=method)
+
+
+def mapped(behavior: Behavior, method: str) -> Behavior:
     """End the call by the table of errors if it raises, so that no client sees a bare UNKNOWN."""
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
@@ -295,7 +324,7 @@ def mapped(behavior: Behavior) -> Behavior:
                 context.abort(_code_of_ended(context), "the call had ended")
             # The generated servicer sets the code of a method that is not implemented.
             if _code_of(context) is grpc.StatusCode.UNIMPLEMENTED:
-                abort(context, UnimplementedError("not offered by this server; see GetCapabilities"))
+                abort(context, _not_offered(method))
             abort(context, error)
 
     return call
