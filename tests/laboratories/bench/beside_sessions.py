@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import multiprocessing
-import re
 import threading
 import time
-import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -29,7 +27,7 @@ from mooring_client.v1.simulation_service_pb2 import (
     RevertSessionRequest,
 )
 from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
-from tests.laboratories.bench.processes import start_server
+from tests.laboratories.bench.processes import processor_seconds, start_server
 from tests.laboratories.bench.remote import IN_FLIGHT, schedule_request
 from tests.laboratories.bench.workload import Repeat, Sample, Size, Workload
 from tests.process import until
@@ -52,8 +50,6 @@ SETTLE_SECONDS = 1.0
 """From the first live call on until what sessions began before has ended."""
 
 _OWN_CONNECTION = (("grpc.use_local_subchannel_pool", 1),)
-
-_CPU = re.compile(r"^\w*process_cpu_seconds_total (\S+)$", re.MULTILINE)
 
 
 def workloads(size: Size) -> list[Workload]:
@@ -89,10 +85,10 @@ def _prepare(size: Size, running: ExitStack) -> Repeat:
         """
         with _calling(decide) as ended:
             time.sleep(SETTLE_SECONDS)
-            began, calls, took = time.perf_counter(), ended(), _processor_seconds(addresses["metrics"])
+            began, calls, took = time.perf_counter(), ended(), processor_seconds(addresses["metrics"])
             time.sleep(size.seconds)
             seconds, calls = time.perf_counter() - began, ended() - calls
-            took = _processor_seconds(addresses["metrics"]) - took
+            took = processor_seconds(addresses["metrics"]) - took
         return calls / seconds, calls / took
 
     def repeat() -> Sample:
@@ -133,15 +129,6 @@ def _calling(decide: Callable[[], None]) -> Iterator[Callable[[], int]]:
             end.set()
         for each in calls:
             each.result()
-
-
-def _processor_seconds(address: str) -> float:
-    """What the server says that it took so far."""
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
-        found = _CPU.search(answer.read().decode())
-    if found is None:
-        raise RuntimeError("the server's metrics have no processor time")
-    return float(found[1])
 
 
 def _be_clients(address: str, busy: Event, end: Event, at_work: Event) -> None:

@@ -11,6 +11,7 @@ from mooring.framework.quantity import Quantity
 from mooring.testing.builders import Manifest, make_pod, node_manifest, pod_manifest
 
 ZONES = 3
+RACK = "example.com/rack"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 """The label that each pod of a StatefulSet has for itself."""
 
@@ -25,12 +26,15 @@ def node_name(number: int) -> str:
     return f"pool-a-{number:06d}.internal.example"
 
 
-def node_manifests(count: int, *, extra_labels: int = 0, images: int = 0) -> list[Manifest]:
-    """Equal nodes spread over zones, with as many more labels and images as asked for."""
+def node_manifests(count: int, *, extra_labels: int = 0, images: int = 0, racks: int = 0) -> list[Manifest]:
+    """Equal nodes spread over zones and ``racks``, with as many more labels and images as asked for."""
     return [
         node(
             number,
-            labels={f"example.com/label-{at}": f"value-{(number + at) % 7}" for at in range(extra_labels)},
+            labels={
+                **{f"example.com/label-{at}": f"value-{(number + at) % 7}" for at in range(extra_labels)},
+                **({RACK: f"rack-{number % racks}"} if racks else {}),
+            },
             status={
                 "images": [
                     {"names": [f"registry.example/team/app-{at}:1.{at}"], "sizeBytes": 50_000_000 + at}

@@ -10,7 +10,8 @@ share the machine, so what a pod costs them in processor time bounds the rate.
 Unless told otherwise it is a burst of like pods, while nothing else happens. With `--mixed` they are pods of
 StatefulSets, with a label of their own each; of ten sets one is spread over zones, and one keeps its pods on
 nodes of their own. With `--openb FOLDER` nodes and pods are those of a trace. With `--churn 50` so many
-running pods a second end, and as many others appear.
+running pods a second end, and as many others appear. With `--rules` mooring with an author's rule takes the
+others' place: the working directory has to be in PYTHONPATH.
 
 With `--arriving` pods come while the scheduler runs: first half of them as fast as they can be created, then
 the others at 80 % of the rate at which the first were bound. What is taken is how long these wait, from right
@@ -26,12 +27,15 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.laboratories.bench.live_workloads import LiveWorkload, bystander, like_pods, mixed_pods, openb
 from tests.laboratories.bench.observed import Bindings
+from tests.laboratories.bench.own_rules import Rule, configured
 from tests.laboratories.bench.prepared_requests import Server, send
 from tests.laboratories.bench.report import FOLDER, publish
+from tests.laboratories.bench.rules import RULES
 from tests.laboratories.bench.steps import steps
 from tests.laboratories.bench.turns import Contestant, begun, take_turns
 from tests.laboratories.bench.workload import Sample, figures, percentile
@@ -51,14 +55,25 @@ def null_binder(plane: ControlPlane, directory: Path, /, *_: str) -> AbstractCon
     return Process(NULL, command, directory / f"{NULL}.log")
 
 
+def mooring_with(rule: Rule, plane: ControlPlane, directory: Path, /, *flags: str) -> MooringScheduler:
+    """`mooring scheduler` with an author's rule besides the default plugins."""
+    plugin = ["--plugin", f"{rule.__module__}:{rule.__name__}"]
+    config = {**configured(rule), "leaderElection": {"leaderElect": False}}
+    return MooringScheduler(directory, plane.kubeconfig("mooring"), config, "--v=0", *plugin, *flags)
+
+
 def main() -> int:
-    contestants: dict[str, StartScheduler] = {NULL: null_binder, **SCHEDULERS}
+    with_rules: dict[str, StartScheduler] = {
+        f"mooring with {rule.name}": partial(mooring_with, rule) for rule in RULES
+    }
+    contestants: dict[str, StartScheduler] = {NULL: null_binder, **SCHEDULERS, **with_rules}
     arguments = _parser(contestants).parse_args()
     if arguments.openb:
         workload = openb(arguments.openb, arguments.pods)
     else:
         workload = (mixed_pods if arguments.mixed else like_pods)(arguments.nodes, arguments.pods)
-    names = [name for name in arguments.only or contestants if not (arguments.arriving and name == NULL)]
+    usual = ["mooring", *with_rules] if arguments.rules else [NULL, *SCHEDULERS]
+    names = [name for name in arguments.only or usual if not (arguments.arriving and name == NULL)]
     group = workload.name + (f"Churn{arguments.churn}" if arguments.churn else "")
     group += "Arriving" if arguments.arriving else ""
     samples: dict[str, list[Sample]] = {name: [] for name in names}
@@ -92,6 +107,9 @@ def _parser(contestants: Mapping[str, object]) -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument(
         "--only", nargs="+", choices=contestants, metavar="NAME", help=f"some of: {', '.join(contestants)}"
+    )
+    parser.add_argument(
+        "--rules", action="store_true", help="mooring with each of an author's rules, beside mooring without"
     )
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--mixed", action="store_true", help="pods that differ, instead of like ones")

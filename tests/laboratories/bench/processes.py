@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TextIO
 
 from tests.laboratories.bench.cluster import node_manifests, write_manifests
@@ -17,6 +20,7 @@ from tests.laboratories.bench.cluster import node_manifests, write_manifests
 LOOPBACK = "127.0.0.1:0"
 STOP_SECONDS = 20.0
 LOOK_SECONDS = 0.05
+_CPU = re.compile(r"^\w*process_cpu_seconds_total (\S+)$", re.MULTILINE)
 
 
 @contextmanager
@@ -65,8 +69,10 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.stdout.close()
 
 
-def serve_arguments(source: str, listen: str = LOOPBACK) -> list[str]:
-    """Arguments of ``mooring`` for a server that takes free ports and ends at once."""
+def serve_arguments(
+    source: str, listen: str = LOOPBACK, more: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """Arguments of ``mooring`` for a server that takes free ports and ends at once, with ``more`` flags."""
     flags = {
         "--source": source,
         "--listen": listen,
@@ -75,25 +81,33 @@ def serve_arguments(source: str, listen: str = LOOPBACK) -> list[str]:
         "--extender-listen": LOOPBACK,
         "--drain-delay": "0",
         "--stop-grace": "1",
+        **more,
     }
     return ["serve", *(word for flag in flags.items() for word in flag)]
 
 
 def start_server(
-    running: ExitStack, nodes: int, *, over_unix: bool = False, extra_labels: int = 0, images: int = 0
+    running: ExitStack,
+    nodes: int,
+    *,
+    over_unix: bool = False,
+    extra_labels: int = 0,
+    images: int = 0,
+    racks: int = 0,
+    flags: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """A server with the nodes of ``node_manifests``.
+    """A server with the nodes of ``node_manifests``, started with further ``flags``.
 
     Returns:
         The addresses of its ready line, such as ``grpc`` and ``extender``.
     """
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
     listen = f"unix:{folder}/mooring.sock" if over_unix else LOOPBACK
-    manifests = node_manifests(nodes, extra_labels=extra_labels, images=images)
+    manifests = node_manifests(nodes, extra_labels=extra_labels, images=images, racks=racks)
     source = f"files:{write_manifests(folder, manifests)}"
     # While its loops are compiled everything takes several times as long.
     line = running.enter_context(
-        started("mooring", *serve_arguments(source, listen), settled="warmed up for")
+        started("mooring", *serve_arguments(source, listen, flags), settled="warmed up for")
     )
     return dict(word.split("=", 1) for word in line.split() if "=" in word)
 
@@ -102,3 +116,12 @@ def start_adapter(running: ExitStack, server: str) -> str:
     """An adapter in front of the server at ``server``; its URL."""
     line = running.enter_context(started("mooring_extender", "--listen", LOOPBACK, "--server", server))
     return line.split()[-1]
+
+
+def processor_seconds(metrics: str) -> float:
+    """Return the processor time that a server has used so far; ``metrics`` is the address of its metrics."""
+    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
+        found = _CPU.search(answer.read().decode())
+    if found is None:
+        raise RuntimeError("the server's metrics have no processor time")
+    return float(found[1])
