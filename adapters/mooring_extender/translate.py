@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring_client.v1.scheduling_service_pb2 import (
-    BIND_OUTCOME_ALREADY_BOUND,
-    BIND_OUTCOME_BOUND,
-    BIND_OUTCOME_LOCAL,
+    COMMIT_OUTCOME_ALREADY_BOUND,
+    COMMIT_OUTCOME_BOUND,
+    COMMIT_OUTCOME_LOCAL,
     BindRequest,
     BindResponse,
     FilterRequest,
@@ -135,9 +135,9 @@ def bind_result(response: BindResponse) -> wire.ExtenderBindingResult:
     Raises:
         CallError: the API server does not have the binding: kube-scheduler must not think so.
     """
-    if response.outcome in {BIND_OUTCOME_BOUND, BIND_OUTCOME_ALREADY_BOUND}:
+    if response.outcome in {COMMIT_OUTCOME_BOUND, COMMIT_OUTCOME_ALREADY_BOUND}:
         return wire.ExtenderBindingResult()
-    if response.outcome == BIND_OUTCOME_LOCAL:
+    if response.outcome == COMMIT_OUTCOME_LOCAL:
         text = "the pod is not bound: mooring has no API server; start it with --kubeconfig"
         raise CallError(grpc.StatusCode.FAILED_PRECONDITION, text)
     raise misfit(f"bind outcome {response.outcome}")

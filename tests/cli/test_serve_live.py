@@ -68,7 +68,7 @@ def test_decisions_follow_the_cluster_and_stop_committing_without_it(
         answer = scheduling.Filter(question)
         assert (answer.feasible_count, list(answer.warnings)) == (2, [])
         bind = pb.BindRequest(pod=reference(fake, "p"), node="n1")
-        assert scheduling.Bind(bind).outcome == pb.BIND_OUTCOME_BOUND
+        assert scheduling.Bind(bind).outcome == pb.COMMIT_OUTCOME_BOUND
         assert node_of(fake, "p") == "n1"
 
         fake.stop()
@@ -83,7 +83,7 @@ def test_decisions_follow_the_cluster_and_stop_committing_without_it(
 
         fake.start()
         until(lambda: fetch(readyz)[0] == 200, "readiness again")
-        assert scheduling.Bind(bind).outcome == pb.BIND_OUTCOME_ALREADY_BOUND
+        assert scheduling.Bind(bind).outcome == pb.COMMIT_OUTCOME_ALREADY_BOUND
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ class Rules:
     verdict: Callable[[str], int] = lambda _name: 0
     total: Callable[[str], int] = lambda _name: 0
     weight_sum: int = 1
-    outcome: scheduling.BindOutcome.ValueType = scheduling.BIND_OUTCOME_BOUND
+    outcome: scheduling.CommitOutcome.ValueType = scheduling.COMMIT_OUTCOME_BOUND
     requests: list[Any] = field(default_factory=list)
 
     def filter(self, request: scheduling.FilterRequest) -> scheduling.FilterResponse:

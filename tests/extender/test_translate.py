@@ -224,14 +224,14 @@ def test_a_hundred_thousand_names() -> None:
 @pytest.mark.parametrize(
     ("outcome", "text"),
     [
-        pytest.param(scheduling.BIND_OUTCOME_BOUND, "", id="bound"),
-        pytest.param(scheduling.BIND_OUTCOME_ALREADY_BOUND, "", id="already-bound"),
-        pytest.param(scheduling.BIND_OUTCOME_LOCAL, "no API server", id="local"),
-        pytest.param(scheduling.BIND_OUTCOME_UNSPECIFIED, "bind outcome 0", id="unspecified"),
+        pytest.param(scheduling.COMMIT_OUTCOME_BOUND, "", id="bound"),
+        pytest.param(scheduling.COMMIT_OUTCOME_ALREADY_BOUND, "", id="already-bound"),
+        pytest.param(scheduling.COMMIT_OUTCOME_LOCAL, "no API server", id="local"),
+        pytest.param(scheduling.COMMIT_OUTCOME_UNSPECIFIED, "bind outcome 0", id="unspecified"),
         pytest.param(99, "bind outcome 99", id="from-the-future"),
     ],
 )
-def test_only_a_real_binding_is_success(outcome: scheduling.BindOutcome.ValueType, text: str) -> None:
+def test_only_a_real_binding_is_success(outcome: scheduling.CommitOutcome.ValueType, text: str) -> None:
     client = FakeClient(Rules(outcome=outcome))
     reply = ask(client, "/bind", BIND)
     assert (reply.status, bool(reply.json["Error"])) == (200, bool(text))

@@ -171,13 +171,15 @@ def test_what_one_decision_takes_the_next_one_sees() -> None:
     with devices_world(ONE, claim("c"), claim("d")) as world:
         first, second, third = world.add(using("p", "c"), using("q", "d"), using("r", "c"))
         profile = world.engine.profile()
-        assert world.committer.reserve_pod(first, "a", profile).ok
-        assert world.committer.reserve_pod(second, "a", profile).reasons == ("cannot allocate all claims",)
+        assert world.committer.reserve_pod(first, "a", profile).status.ok
+        assert world.committer.reserve_pod(second, "a", profile).status.reasons == (
+            "cannot allocate all claims",
+        )
         in_flight = world.committer.reserve_pod(third, "a", profile)
-        assert in_flight.reasons == ("resource claim default/c is in the process of being allocated",)
-        assert in_flight.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "nobody has to go for this pod"
+        assert in_flight.status.reasons == ("resource claim default/c is in the process of being allocated",)
+        assert in_flight.status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "nobody has to go for this pod"
         assert world.committer.unreserve_pod("default", "p", "uid-p")
-        assert world.committer.reserve_pod(second, "a", profile).ok
+        assert world.committer.reserve_pod(second, "a", profile).status.ok
         assert world.bind(second, "a").name == "BOUND"  # type: ignore[union-attr]
 
 
@@ -259,7 +261,7 @@ def test_pods_that_share_a_claim_of_their_group_write_it_at_once() -> None:
         names = ("p", "q", "r", "s")
         pods = world.add(*(in_group(name, "shared") for name in names))
         profile = world.engine.profile()
-        assert all(world.committer.reserve_pod(pod, "a", profile).ok for pod in pods)
+        assert all(world.committer.reserve_pod(pod, "a", profile).status.ok for pod in pods)
         with ThreadPoolExecutor(4) as callers:
             outcomes = list(callers.map(lambda pod: world.bind(pod, "a"), pods))
         assert outcomes == [BindOutcome.BOUND] * 4
@@ -274,12 +276,14 @@ def test_devices_stay_taken_until_no_pod_of_the_group_waits_for_them() -> None:
             in_group("p", "shared"), in_group("q", "shared"), using("x", "other")
         )
         profile = world.engine.profile()
-        assert world.committer.reserve_pod(first, "a", profile).ok
-        assert world.committer.reserve_pod(second, "a", profile).ok
+        assert world.committer.reserve_pod(first, "a", profile).status.ok
+        assert world.committer.reserve_pod(second, "a", profile).status.ok
         assert world.committer.unreserve_pod("default", "p", "uid-p")
-        assert world.committer.reserve_pod(third, "a", profile).reasons == ("cannot allocate all claims",)
+        assert world.committer.reserve_pod(third, "a", profile).status.reasons == (
+            "cannot allocate all claims",
+        )
         assert world.committer.unreserve_pod("default", "q", "uid-q")
-        assert world.committer.reserve_pod(third, "a", profile).ok
+        assert world.committer.reserve_pod(third, "a", profile).status.ok
 
 
 def test_a_claim_keeps_the_group_where_a_pod_of_it_is_not_bound() -> None:
@@ -432,10 +436,12 @@ def test_devices_that_are_about_to_stand_for_a_resource_are_taken() -> None:
     with extended_world(ONE) as world:
         first, second = world.add(wanting("p"), wanting("q"))
         profile = world.engine.profile()
-        assert world.committer.reserve_pod(first, "a", profile).ok
-        assert world.committer.reserve_pod(second, "a", profile).reasons == ("cannot allocate all claims",)
+        assert world.committer.reserve_pod(first, "a", profile).status.ok
+        assert world.committer.reserve_pod(second, "a", profile).status.reasons == (
+            "cannot allocate all claims",
+        )
         assert world.committer.unreserve_pod("default", "p", "uid-p")
-        assert world.committer.reserve_pod(second, "a", profile).ok
+        assert world.committer.reserve_pod(second, "a", profile).status.ok
         assert world.bind(second, "a") == BindOutcome.BOUND
 
 

@@ -181,10 +181,10 @@ def test_what_one_decision_keeps_the_next_one_sees() -> None:
     with volumes_world(does_nothing, LOCAL, claim("c"), claim("d"), volume()) as world:
         first, second = world.add(using("p", "c"), using("q", "d"))
         profile = world.engine.profile()
-        assert world.committer.reserve_pod(first, "a", profile).ok
-        assert "didn't find available" in world.committer.reserve_pod(second, "a", profile).message
+        assert world.committer.reserve_pod(first, "a", profile).status.ok
+        assert "didn't find available" in world.committer.reserve_pod(second, "a", profile).status.message
         assert world.committer.unreserve_pod("default", "p", "uid-p")
-        assert world.committer.reserve_pod(second, "b", profile).ok
+        assert world.committer.reserve_pod(second, "b", profile).status.ok
 
 
 def test_a_failing_write_gives_everything_back() -> None:

@@ -22,6 +22,7 @@ from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
+from mooring.runtime.commit.placement import HeldPlace
 from mooring.testing import make_node, make_pod
 from tests.process import until
 
@@ -92,13 +93,14 @@ class Reserving(RuleBasedStateMachine):
     def reserve(self, name: str, node: str, owner: str) -> None:
         pod = self._pod(name)
         uid, place = pod.metadata.uid, self._place(pod.metadata.uid)
-        if uid in self.bound or place not in (None, node):
+        if place not in (None, node):
             with pytest.raises(FailedPreconditionError):
                 self.committer.reserve_pod(pod, node, self.engine.profile(), owner=owner)
             return
         free = self._room(node)
-        status = self.committer.reserve_pod(pod, node, self.engine.profile(), owner=owner)
+        status, held = self.committer.reserve_pod(pod, node, self.engine.profile(), owner=owner)
         assert status.ok == (place == node or free)
+        assert held == (None if place is None else HeldPlace(node, bound=uid in self.bound))
         if status.ok and place is None:
             self.reserved[uid] = node, owner
 

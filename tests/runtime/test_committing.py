@@ -335,7 +335,7 @@ def test_a_reservation_ends_with_its_pod_or_with_a_binding_by_somebody_else() ->
     with committing(plugin) as world:
         pods = world.add(*(manifest(name) for name in ("gone", "elsewhere", "here", "stays")))
         profile = world.engine.profile()
-        assert all(world.committer.reserve_pod(pod, "a", profile).ok for pod in pods)
+        assert all(world.committer.reserve_pod(pod, "a", profile).status.ok for pod in pods)
         world.fake.remove("Pod", "gone")
         for name, node in (("elsewhere", "b"), ("here", "a")):
             world.fake.remove("Pod", name)
@@ -363,7 +363,7 @@ def test_a_reservation_ends_that_something_happened_to_before_it_was_there(bound
 
     with committing(hooked("reserve", happens)) as world:
         [pod] = world.add(manifest("p"))
-        assert world.committer.reserve_pod(pod, "a", world.engine.profile()).ok
+        assert world.committer.reserve_pod(pod, "a", world.engine.profile()).status.ok
         until(lambda: not len(world.committer.reservations))
 
 
@@ -419,10 +419,10 @@ def test_a_reservation_is_what_bind_uses_and_what_the_filters_look_at_again() ->
     with committing(room=1) as world:
         first, second = world.add(manifest("p"), manifest("q"))
         profile = world.engine.profile()
-        assert world.committer.reserve_pod(first, "a", profile).ok
-        assert world.committer.reserve_pod(second, "a", profile).code is Code.UNSCHEDULABLE
+        assert world.committer.reserve_pod(first, "a", profile).status.ok
+        assert world.committer.reserve_pod(second, "a", profile).status.code is Code.UNSCHEDULABLE
         assert world.bind(first, "a") is BindOutcome.BOUND
-        assert world.committer.reserve_pod(second, "b", profile).ok
+        assert world.committer.reserve_pod(second, "b", profile).status.ok
         world.state.apply("test", [_put(make_node("b", allocatable={ROOM: 0}))])
         assert world.bind(second, "b") == "NODE_NO_LONGER_FITS"
         assert not len(world.committer.reservations)
@@ -563,6 +563,6 @@ def test_the_checker_sees_what_it_is_for() -> None:
         with pytest.raises(AssertionError, match="I3"):
             world.check(room=1)
         world.outcomes.clear()
-        assert world.committer.reserve_pod(world.add(manifest("q"))[0], "b", world.engine.profile()).ok
+        assert world.committer.reserve_pod(world.add(manifest("q"))[0], "b", world.engine.profile()).status.ok
         with pytest.raises(AssertionError, match="I4"):
             world.check(room=1)

@@ -337,7 +337,9 @@ def as_json(item: Pod | Node) -> KubernetesObject:
     return KubernetesObject(json=to_json(item))
 
 
-def named(name: str, uid: str = "", namespace: str = "default") -> PodSource:
+def named(name: str, uid: str | None = None, namespace: str = "default") -> PodSource:
+    """A reference, by default with the UID of a pod whose manifest has none."""
+    uid = f"pod/{namespace}/{name}" if uid is None else uid
     return PodSource(reference=PodReference(namespace=namespace, name=name, uid=uid))
 
 

@@ -40,12 +40,13 @@ def order(name: str, node: str, uid: str | None = None) -> pb.BindRequest:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_without_an_api_server_a_bind_is_local_however_often_it_is_asked_for(way: Callable[..., Any]) -> None:
+def test_without_an_api_server_a_bind_is_local_and_repeated_without_effect(way: Callable[..., Any]) -> None:
     with world(*NODES, make_pod("p", requests={"cpu": "1"})) as w, way(w.backend) as stubs:
         outcomes = [stubs.scheduling.Bind(order("p", "a")).outcome for _ in range(3)]
         table = w.state.snapshot.nodes
         assert table.requested[0, table.index["a"]] == 1000
-    assert outcomes == [pb.BIND_OUTCOME_LOCAL] * 3
+    again = pb.COMMIT_OUTCOME_ALREADY_BOUND
+    assert outcomes == [pb.COMMIT_OUTCOME_LOCAL, again, again]
 
 
 class TwoReasons(FilterPlugin[None]):
@@ -73,8 +74,8 @@ def test_a_rejection_names_the_reasons_that_are_true_of_the_node() -> None:
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
-        pytest.param(BindOutcome.BOUND, pb.BIND_OUTCOME_BOUND, id="bound"),
-        pytest.param(BindOutcome.ALREADY_BOUND, pb.BIND_OUTCOME_ALREADY_BOUND, id="already"),
+        pytest.param(BindOutcome.BOUND, pb.COMMIT_OUTCOME_BOUND, id="bound"),
+        pytest.param(BindOutcome.ALREADY_BOUND, pb.COMMIT_OUTCOME_ALREADY_BOUND, id="already"),
     ],
 )
 def test_with_an_api_server_its_word_counts(
@@ -94,15 +95,15 @@ def test_with_an_api_server_its_word_counts(
 def test_a_pod_that_the_cluster_has_on_that_node_needs_no_binding() -> None:
     binder = RecordingBinder()
     with world(*NODES, make_pod("p", node="a"), binder=binder) as w, direct(w.backend) as stubs:
-        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_ALREADY_BOUND
+        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.COMMIT_OUTCOME_ALREADY_BOUND
     assert binder.bound == []
 
 
 def test_the_api_server_may_know_a_pod_that_no_source_has_delivered() -> None:
     api = PodsOnly(make_pod("p"))
     with world(*NODES, binder=RecordingBinder(), api=api) as w, direct(w.backend) as stubs:
-        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
-        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
+        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.COMMIT_OUTCOME_BOUND
+        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.COMMIT_OUTCOME_ALREADY_BOUND
         elsewhere = rejected(lambda: stubs.scheduling.Bind(order("p", "b")))
     assert elsewhere.info.reason == "POD_BOUND_ELSEWHERE"
 
@@ -210,7 +211,7 @@ def test_a_later_bind_to_another_node_is_rejected() -> None:
     with world(*NODES, make_pod("p")) as w, direct(w.backend) as stubs:
         first = stubs.scheduling.Bind(order("p", "a"))
         second = rejected(lambda: stubs.scheduling.Bind(order("p", "b")))
-    assert first.outcome == pb.BIND_OUTCOME_LOCAL
+    assert first.outcome == pb.COMMIT_OUTCOME_LOCAL
     assert second.info.reason == "POD_BOUND_ELSEWHERE"
     assert second.info.metadata["node"] == "a"
 

@@ -108,10 +108,10 @@ def test_groups_of_one_call_see_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "outcome"),
+    ("mode", "outcome", "repeated"),
     [
-        pytest.param(RESERVE, pb.BIND_OUTCOME_UNSPECIFIED, id="reserve"),
-        pytest.param(BIND, pb.BIND_OUTCOME_LOCAL, id="bind"),
+        pytest.param(RESERVE, pb.COMMIT_OUTCOME_RESERVED, pb.COMMIT_OUTCOME_ALREADY_RESERVED, id="reserve"),
+        pytest.param(BIND, pb.COMMIT_OUTCOME_LOCAL, pb.COMMIT_OUTCOME_ALREADY_BOUND, id="bind"),
     ],
 )
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_groups_of_one_call_see_each_other() -> None:
     ],
 )
 def test_a_group_that_fits_is_committed_as_a_whole(
-    mode: Any, outcome: Any, key: str, nodes: Any, found: list[str]
+    mode: Any, outcome: Any, repeated: Any, key: str, nodes: Any, found: list[str]
 ) -> None:
     with (
         world(group(3, key), *MEMBERS, *nodes, gates=GATES, version=RELEASE) as w,
@@ -131,8 +131,10 @@ def test_a_group_that_fits_is_committed_as_a_whole(
         (answer,) = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups
         assert sorted(placed(w.state).values()) == found
         again = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups[0]
-    assert {one.bind_outcome for one in answer.pods} == {outcome}
-    assert (statuses_code(again.verdict), len(again.pods)) == ("SUCCESS", 0)
+    assert {one.outcome for one in answer.pods} == {outcome}
+    assert statuses_code(again.verdict) == "SUCCESS"
+    assert {one.outcome for one in again.pods} == {repeated}
+    assert {one.pod.uid: one.node for one in again.pods} == {one.pod.uid: one.node for one in answer.pods}
 
 
 def keeping(refuses: str) -> Kind:

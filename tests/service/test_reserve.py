@@ -102,7 +102,7 @@ def test_bind_turns_a_reservation_into_a_binding_and_a_late_unreserve_changes_no
         late = rejected(lambda: stubs.scheduling.Unreserve(unreserve("p")))
         elsewhere = rejected(lambda: stubs.scheduling.Reserve(reserve(named("p"), "b")))
         pod = w.state.find_pod("default", "p")
-    assert bound.outcome == pb.BIND_OUTCOME_BOUND
+    assert bound.outcome == pb.COMMIT_OUTCOME_BOUND
     assert late.info.reason == elsewhere.info.reason == "POD_BOUND_ELSEWHERE"
     assert pod is not None
     assert pod.spec.node_name == "a"
@@ -118,8 +118,9 @@ def test_schedule_reserves_where_that_is_asked_for() -> None:
         taken = stubs.scheduling.Bind(pb.BindRequest(pod=reference("pod", uid="p1"), node=chosen(answer)[1]))
     assert verdicts(answer) == ["SUCCESS", "SUCCESS", "UNSCHEDULABLE"]
     assert sorted(chosen(answer)) == ["", "a", "b"]
-    assert list(answer.bind_outcomes) == []
-    assert taken.outcome == pb.BIND_OUTCOME_LOCAL
+    reserved = pb.COMMIT_OUTCOME_RESERVED
+    assert list(answer.outcomes) == [reserved, reserved, pb.COMMIT_OUTCOME_UNSPECIFIED]
+    assert taken.outcome == pb.COMMIT_OUTCOME_LOCAL
 
 
 def test_a_reserve_plugin_that_says_no_leaves_nothing_reserved() -> None:
@@ -184,7 +185,7 @@ def test_who_names_a_profile_may_place_the_pod_of_another_scheduler() -> None:
         bind = pb.BindRequest(pod=reference("foreign"), node="a")
         foreign = rejected(lambda: stubs.scheduling.Bind(bind))
         bind.profile = "default-scheduler"
-        assert stubs.scheduling.Bind(bind).outcome == pb.BIND_OUTCOME_LOCAL
+        assert stubs.scheduling.Bind(bind).outcome == pb.COMMIT_OUTCOME_LOCAL
     assert statuses_code(status) == "SUCCESS"
     assert foreign.info.reason == "OTHER_SCHEDULER"
 

@@ -75,7 +75,7 @@ def test_each_pod_sees_the_earlier_ones_in_a_dry_run_too(way: Callable[..., Any]
         "0/2 nodes are available: 2 Insufficient cpu. "
         "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
     )
-    assert not answer.bind_outcomes
+    assert not answer.outcomes
     assert not answer.ties
 
 

@@ -38,29 +38,16 @@ def test_binding_without_an_api_server_is_local(way: Callable[..., Any]) -> None
         assert answer.provenance.state_version == w.state.version
         assert sum(record.assumed for record in w.state.snapshot.pods.records.values()) == 2
     assert sorted(chosen(answer)) == ["", "a", "b"]
-    local, none = pb.BIND_OUTCOME_LOCAL, pb.BIND_OUTCOME_UNSPECIFIED
-    assert list(answer.bind_outcomes) == [local, local, none]
-
-
-def test_a_repeat_never_moves_a_pod_that_has_a_node() -> None:
-    with world(*NODES, plugins=[PREFER_A]) as w, direct(w.backend) as stubs:
-        request = batch(HALF, pods=columns(2), commit_mode=BIND)
-        first = stubs.scheduling.Schedule(request)
-        before = w.state.version
-        second = stubs.scheduling.Schedule(request)
-        assert w.state.version == before
-    assert chosen(first) == ["a", "a"]
-    assert chosen(second) == ["", ""]
-    assert verdicts(second) == ["ERROR", "ERROR"]
-    assert [list(status.reasons) for status in second.verdicts[1:]] == [["POD_BOUND_ELSEWHERE"]]
-    assert list(second.bind_outcomes) == [pb.BIND_OUTCOME_UNSPECIFIED] * 2
+    local, none = pb.COMMIT_OUTCOME_LOCAL, pb.COMMIT_OUTCOME_UNSPECIFIED
+    assert list(answer.outcomes) == [local, local, none]
 
 
 @pytest.mark.parametrize(
     ("pod", "reason"),
     [
-        pytest.param(named("bound"), "POD_BOUND_ELSEWHERE", id="bound"),
-        pytest.param(sent(make_pod("bound")), "POD_BOUND_ELSEWHERE", id="bound, the request is older"),
+        pytest.param(
+            sent(make_pod("free", node="b")), "POD_BOUND_ELSEWHERE", id="bound, as the request alone says"
+        ),
         pytest.param(named("leaving"), "POD_DELETING", id="deleting"),
         pytest.param(sent(make_pod("leaving")), "POD_DELETING", id="deleting, the request is older"),
         pytest.param(named("gated"), "POD_GATED", id="gated"),
@@ -92,8 +79,8 @@ def test_a_bind_that_fails_does_not_stop_the_others() -> None:
         answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND))
     assert verdicts(answer) == ["SUCCESS", "ERROR", "SUCCESS"]
     assert all(node in ("a", "b") for node in chosen(answer))
-    bound = pb.BIND_OUTCOME_BOUND
-    assert list(answer.bind_outcomes) == [bound, pb.BIND_OUTCOME_UNSPECIFIED, bound]
+    bound = pb.COMMIT_OUTCOME_BOUND
+    assert list(answer.outcomes) == [bound, pb.COMMIT_OUTCOME_UNSPECIFIED, bound]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -115,7 +102,7 @@ def test_out_of_time_after_a_commit_the_rest_had_no_turn(way: Callable[..., Any]
             assert stubs.scheduling.Schedule(batch(HALF)).pod_verdicts == [0]
     assert verdicts(answer) == ["SUCCESS", "PENDING", "PENDING"]
     assert placed == ["p0"]
-    assert len(chosen(answer)) == len(answer.totals) == len(answer.bind_outcomes) == 3
+    assert len(chosen(answer)) == len(answer.totals) == len(answer.outcomes) == 3
 
 
 @pytest.mark.parametrize("mode", [pytest.param(BIND, id="bind"), pytest.param(0, id="dry run")])
@@ -172,7 +159,7 @@ def test_pods_that_wait_for_each_other_are_bound_by_one_call(way: Callable[..., 
         answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND))
         assert len(w.backend.committer.reservations) == 0
     assert verdicts(answer) == ["SUCCESS"] * 3
-    assert list(answer.bind_outcomes) == [pb.BIND_OUTCOME_LOCAL] * 3
+    assert list(answer.outcomes) == [pb.COMMIT_OUTCOME_LOCAL] * 3
 
 
 def test_pods_that_wait_in_vain_are_given_back() -> None:

@@ -86,6 +86,9 @@ class Counting:
     def pod(self, encoding: str, data: bytes, path: str) -> Pod:
         return self._decoder.pod(encoding, data, path)
 
+    def committed_pod(self, encoding: str, data: bytes, path: str) -> Pod:
+        return self._decoder.committed_pod(encoding, data, path)
+
     def node(self, encoding: str, data: bytes, path: str) -> Node:
         self.count += 1
         return self._decoder.node(encoding, data, path)

@@ -12,11 +12,13 @@ from mooring import config
 from mooring.app.engine import Core
 from mooring.cluster.decoding import (
     decode_json,
-    decode_kind,
     decode_kind_protobuf,
     decode_protobuf,
+    decode_sent,
+    has_uid,
+    has_uid_protobuf,
 )
-from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
+from mooring.cluster.kinds import Change, ClusterObject, Put, Remove, default_uid
 from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd
 from mooring.cluster.sources.push import PushEvent
 from mooring.config import POINTS
@@ -52,6 +54,17 @@ class Decoder:
         except InvalidArgumentError as error:
             raise _at(f"{path}.{encoding}", error) from error
 
+    def committed_pod(self, encoding: str, data: bytes, path: str) -> Pod:
+        pod = self.pod(encoding, data, path)
+        # A pod without a UID has got this one.
+        if pod.metadata.uid == default_uid("Pod", pod.metadata.namespace, pod.metadata.name):
+            said = has_uid(data) if encoding == "json" else has_uid_protobuf(data, Pod)
+            if not said:
+                raise InvalidArgumentError.at(
+                    f"{path}.{encoding}.metadata.uid", "is missing; what is committed needs one"
+                )
+        return pod
+
     def node(self, encoding: str, data: bytes, path: str) -> Node:
         try:
             return _decoded(encoding, data, Node)
@@ -81,7 +94,7 @@ def read_changes(
 
 
 def _decoded(encoding: str, data: bytes, kind: type[ObjectT]) -> ObjectT:
-    return decode_kind(data, kind) if encoding == "json" else decode_kind_protobuf(data, kind)
+    return decode_sent(data, kind) if encoding == "json" else decode_kind_protobuf(data, kind)
 
 
 _decoded_again: Callable[[str, bytes, type[Pod]], Pod] = lru_cache(_KEPT_PODS)(_decoded)

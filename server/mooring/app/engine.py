@@ -16,6 +16,7 @@ from mooring.cluster.state import State
 from mooring.files import read_file
 from mooring.framework import Binder, ClusterApi
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.node_table import new_first_epoch
 from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.answers import Observer
 from mooring.runtime.assembly import ProfileBuilder
@@ -158,13 +159,12 @@ class Core:
         self.configurations.append((time.time(), configuration))
 
 
-def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and offline commands differ in
+def build_core(
     options: EngineOptions,
     registry: Registry,
     configuration: config.Configuration,
     binder: Callable[[State], Binder] = LocalBinder,
     *,
-    first_epoch: int = 0,
     cluster: ClusterApi | None = None,
     observer: Observer | None = None,
     extenders: Sequence[Extender] = (),
@@ -177,7 +177,6 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
         registry: The plugins that there are.
         configuration: The configuration in force.
         binder: Makes what binds, given the state; by default pods are bound in the state alone.
-        first_epoch: The first of the state's node epochs.
         cluster: The API server in the plugins' handle; None = there is none.
         observer: Records measurements.
         extenders: Take part in every decision, in this order.
@@ -187,7 +186,7 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
         RegistryError: A plugin can't be loaded or made.
         InvalidArgumentError: A plugin measures in a way that can't be.
     """
-    state = State(first_epoch=first_epoch, rules=ResourceRules.of(options.gates))
+    state = State(first_epoch=new_first_epoch(), rules=ResourceRules.of(options.gates))
     every = options.self_check_every
     builder = ProfileBuilder.over(
         registry,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -322,7 +321,6 @@ def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None
         registry,
         configuration,
         lambda state: KubernetesBinder(server, election) if server else LocalBinder(state),
-        first_epoch=_first_epoch(),
         cluster=api,
         observer=MetricsObserver(metrics),
     )
@@ -360,12 +358,3 @@ def _election(
             "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
         )
     return election_of(asked, server, metrics, lost)
-
-
-def _first_epoch() -> int:
-    """Return the first node epoch; epochs of other starts and replicas must never validate its indices.
-
-    A time would not do: replicas start together, and every node of a start takes an epoch. Four million of
-    them lie between two beginnings, and all stay below 2**62.
-    """
-    return secrets.randbits(40) << 22

@@ -6,7 +6,6 @@ changes since another. So a version costs only its changes, and so does going fr
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -15,7 +14,7 @@ from mooring.cluster.kinds import KINDS, Change, Put, Remove
 from mooring.cluster.state import State
 from mooring.cluster.validated import ValidatedObjects, validate
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
-from mooring.framework.node_table import PODS_ROW
+from mooring.framework.node_table import PODS_ROW, new_first_epoch
 from mooring.framework.objects import Measurement, Object, Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
@@ -45,7 +44,7 @@ class WorkTree(State):
             live.copy_to(self)
         # Indices of nodes that were given out for the live state or for another tree are not this one's.
         table = self.snapshot.nodes
-        table.epoch = table.first_epoch = secrets.randbits(40) << 22
+        table.epoch = table.first_epoch = new_first_epoch()
         self._settle()
         self._writer.journal = self._changes
 

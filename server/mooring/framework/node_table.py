@@ -7,6 +7,7 @@ rows that changed while it read.
 
 from __future__ import annotations
 
+import secrets
 import threading
 from array import array
 from collections.abc import Iterable
@@ -172,3 +173,12 @@ class NodeTable:
         nodes = enumerate(self.nodes)
         values = ((row, node.metadata.labels.get(key)) for row, node in nodes if node is not None)
         return LabelColumn.of(self.capacity, values)
+
+
+def new_first_epoch() -> int:
+    """Return a first node epoch; epochs of other starts and replicas must never validate its indices.
+
+    A time would not do: replicas start together, and every node of a start takes an epoch. Four million of
+    them lie between two beginnings. All stay below 2**53, up to which JavaScript's numbers are exact.
+    """
+    return secrets.randbits(30) << 22

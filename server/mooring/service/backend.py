@@ -39,6 +39,14 @@ class ObjectDecoder(Protocol):
         """
         ...
 
+    def committed_pod(self, encoding: str, data: bytes, path: str) -> Pod:
+        """Decode a pod that is to get a place, as ``pod``.
+
+        Raises:
+            InvalidArgumentError: As ``pod``; or it has no UID.
+        """
+        ...
+
     def node(self, encoding: str, data: bytes, path: str) -> Node:
         """Decode a node; otherwise as ``pod``."""
         ...

@@ -6,7 +6,7 @@ from functools import partial
 
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
 from mooring.runtime.answers import Progress
-from mooring.runtime.commit.asked_group import asked_group
+from mooring.runtime.commit.asked_group import asked_group, waiting
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.groups import decode_group
 from mooring.service.wire.objects import (
@@ -49,7 +49,8 @@ def change(
     kinds, seed = _kinds(request), request.seed or work.seed
     if request.HasField("group"):
         group, pods = decode_group(decoder, work.tree, request.group, "group")
-        profile = work.engine.profile(request.profile, pods[0] if pods else None)
+        first = next(iter(waiting(pods) or pods), None)
+        profile = work.engine.profile(request.profile, first)
         asked = asked_group(work.engine, group, pods, profile, progress).group
         found = GroupChangeSearch(work, asked, profile, seed=seed, progress=progress).run(kinds)
     else:

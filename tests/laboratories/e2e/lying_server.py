@@ -56,7 +56,7 @@ def _answers(node: str, total: int, ties: Sequence[str]) -> dict[str, Message]:
         "Schedule": scheduling.ScheduleResponse(
             nodes=_named(node), verdicts=[success], pod_verdicts=[0], totals=[total], ties=[_named(*ties)]
         ),
-        "Bind": scheduling.BindResponse(outcome=scheduling.BIND_OUTCOME_LOCAL),
+        "Bind": scheduling.BindResponse(outcome=scheduling.COMMIT_OUTCOME_LOCAL),
     }
 
 

@@ -69,7 +69,7 @@ class MooringClient:
         assert answer.verdicts[answer.pod_verdicts[0]].code == 1, answer.verdicts
         return sorted(answer.ties[0].names.names)
 
-    def bind(self, pod: Manifest, node: str) -> scheduling.BindOutcome.ValueType:
+    def bind(self, pod: Manifest, node: str) -> scheduling.CommitOutcome.ValueType:
         """Binds the pod; returns the BindOutcome, raises grpc.RpcError."""
         request = scheduling.BindRequest(pod=reference(pod), node=node)
         return self.scheduling.Bind(request, timeout=_SECONDS).outcome

@@ -46,11 +46,11 @@ def rejection(client: MooringClient, pod: Manifest, node: str) -> tuple[grpc.Sta
 
 def test_bind_posts_a_binding_once(control_plane: ControlPlane, client: MooringClient) -> None:
     pod = control_plane.api.pod("first")
-    assert client.bind(pod, "n2") == scheduling.BIND_OUTCOME_BOUND
+    assert client.bind(pod, "n2") == scheduling.COMMIT_OUTCOME_BOUND
     assert control_plane.api.node_of("first") == "n2"
     assert control_plane.bindings()[-1] == ("mooring", "first")
     posted = len(control_plane.bindings())
-    assert client.bind(pod, "n2") == scheduling.BIND_OUTCOME_ALREADY_BOUND
+    assert client.bind(pod, "n2") == scheduling.COMMIT_OUTCOME_ALREADY_BOUND
     assert len(control_plane.bindings()) == posted
 
 
@@ -77,6 +77,6 @@ def test_bind_of_a_recreated_pod_leaves_the_new_one_alone(
 
 def test_schedule_binds_what_it_chose(control_plane: ControlPlane, client: MooringClient) -> None:
     answer = client.schedule(control_plane.api.pod("second"), scheduling.COMMIT_MODE_BIND)
-    assert list(answer.bind_outcomes) == [scheduling.BIND_OUTCOME_BOUND]
+    assert list(answer.outcomes) == [scheduling.COMMIT_OUTCOME_BOUND]
     assert list(answer.nodes.names.names) == ["n2"]
     assert control_plane.api.node_of("second") == "n2"

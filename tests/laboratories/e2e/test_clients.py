@@ -111,7 +111,7 @@ def test_client_binds_where_schedule_would(
     assert result.returncode == 0, result.stderr
     bound = control_plane.api.node_of(pod)
     assert bound in nodes
-    assert f"default/{pod} -> {bound}: BIND_OUTCOME_BOUND" in result.stdout
+    assert f"default/{pod} -> {bound}: COMMIT_OUTCOME_BOUND" in result.stdout
     assert result.stdout.startswith("NODE")
     assert "n4" not in result.stdout
 

@@ -69,7 +69,7 @@ class World:
         """How it ended: the outcome, or the reason of the error."""
         try:
             outcome = self.client.bind(item, node_name)
-            return scheduling.BindOutcome.Name(outcome).removeprefix("BIND_OUTCOME_")
+            return scheduling.CommitOutcome.Name(outcome).removeprefix("COMMIT_OUTCOME_")
         except grpc.RpcError as error:
             details = {item.key: item.value for item in error.trailing_metadata()}["grpc-status-details-bin"]
             assert isinstance(details, bytes)

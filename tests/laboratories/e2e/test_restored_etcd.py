@@ -138,7 +138,7 @@ def test_a_server_answers_by_what_there_is(plane: ControlPlane, tmp_path: Path, 
             pod = plane.api.pod(f"new-{THEIRS}-000")
             answer = client.schedule(pod, scheduling.COMMIT_MODE_BIND)
         print(f"mooring serve: {seconds:.1f} s")
-        assert list(answer.bind_outcomes) == [scheduling.BIND_OUTCOME_BOUND]
+        assert list(answer.outcomes) == [scheduling.COMMIT_OUTCOME_BOUND]
         assert seconds < GOES_ON_WITHIN * (2 if overtaken else 1)
 
 

@@ -33,7 +33,7 @@ def test_a_batch_is_bound_as_the_followed_cluster_has_room(
         until(lambda: known(client, control_plane, "p3"), "the last pod to be known")
         for i in range(4):
             answer = client.schedule(api.pod(f"p{i}"), scheduling.COMMIT_MODE_BIND)
-            assert list(answer.bind_outcomes) == [scheduling.BIND_OUTCOME_BOUND]
+            assert list(answer.outcomes) == [scheduling.COMMIT_OUTCOME_BOUND]
             assert api.node_of(f"p{i}") == answer.nodes.names.names[0]
         assert {api.node_of(f"p{i}") for i in range(4)} == {"n1", "n2"}
 

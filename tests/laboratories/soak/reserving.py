@@ -77,7 +77,7 @@ def unreserve_forged(round_: Round) -> None:
         committer, profile = world.committer, world.engine.profile()
         pods = world.add(*manifests(count))
         for pod in pods:
-            assert committer.reserve_pod(pod, f"n{dice.randrange(4)}", profile, owner="me").ok
+            assert committer.reserve_pod(pod, f"n{dice.randrange(4)}", profile, owner="me").status.ok
         for _ in range(count * 5):
             victim = dice.choice(pods)
             name, uid = victim.metadata.name, victim.metadata.uid

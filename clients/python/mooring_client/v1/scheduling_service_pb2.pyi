@@ -55,33 +55,41 @@ COMMIT_MODE_BIND: CommitMode.ValueType  # 3
 """Binds the pod to the node, as Bind does."""
 Global___CommitMode: _TypeAlias = CommitMode  # noqa: Y015
 
-class _BindOutcome:
+class _CommitOutcome:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
 
-class _BindOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BindOutcome.ValueType], _builtins.type):
+class _CommitOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CommitOutcome.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
-    BIND_OUTCOME_UNSPECIFIED: _BindOutcome.ValueType  # 0
-    """No bind was requested, or it did not happen."""
-    BIND_OUTCOME_BOUND: _BindOutcome.ValueType  # 1
+    COMMIT_OUTCOME_UNSPECIFIED: _CommitOutcome.ValueType  # 0
+    """Nothing was to be committed, or it did not happen."""
+    COMMIT_OUTCOME_BOUND: _CommitOutcome.ValueType  # 1
     """The API server accepted the Binding."""
-    BIND_OUTCOME_ALREADY_BOUND: _BindOutcome.ValueType  # 2
-    """The pod was on that node already."""
-    BIND_OUTCOME_LOCAL: _BindOutcome.ValueType  # 3
-    """The server has no API server: the pod is assumed in its own state alone."""
+    COMMIT_OUTCOME_ALREADY_BOUND: _CommitOutcome.ValueType  # 2
+    """The pod was bound to that node before."""
+    COMMIT_OUTCOME_LOCAL: _CommitOutcome.ValueType  # 3
+    """The server has no API server: the pod is bound in its own state alone."""
+    COMMIT_OUTCOME_RESERVED: _CommitOutcome.ValueType  # 4
+    """The place is reserved for the pod."""
+    COMMIT_OUTCOME_ALREADY_RESERVED: _CommitOutcome.ValueType  # 5
+    """The place was reserved for the pod before."""
 
-class BindOutcome(_BindOutcome, metaclass=_BindOutcomeEnumTypeWrapper):
-    """How a bind ended."""
+class CommitOutcome(_CommitOutcome, metaclass=_CommitOutcomeEnumTypeWrapper):
+    """How giving a pod its place ended."""
 
-BIND_OUTCOME_UNSPECIFIED: BindOutcome.ValueType  # 0
-"""No bind was requested, or it did not happen."""
-BIND_OUTCOME_BOUND: BindOutcome.ValueType  # 1
+COMMIT_OUTCOME_UNSPECIFIED: CommitOutcome.ValueType  # 0
+"""Nothing was to be committed, or it did not happen."""
+COMMIT_OUTCOME_BOUND: CommitOutcome.ValueType  # 1
 """The API server accepted the Binding."""
-BIND_OUTCOME_ALREADY_BOUND: BindOutcome.ValueType  # 2
-"""The pod was on that node already."""
-BIND_OUTCOME_LOCAL: BindOutcome.ValueType  # 3
-"""The server has no API server: the pod is assumed in its own state alone."""
-Global___BindOutcome: _TypeAlias = BindOutcome  # noqa: Y015
+COMMIT_OUTCOME_ALREADY_BOUND: CommitOutcome.ValueType  # 2
+"""The pod was bound to that node before."""
+COMMIT_OUTCOME_LOCAL: CommitOutcome.ValueType  # 3
+"""The server has no API server: the pod is bound in its own state alone."""
+COMMIT_OUTCOME_RESERVED: CommitOutcome.ValueType  # 4
+"""The place is reserved for the pod."""
+COMMIT_OUTCOME_ALREADY_RESERVED: CommitOutcome.ValueType  # 5
+"""The place was reserved for the pod before."""
+Global___CommitOutcome: _TypeAlias = CommitOutcome  # noqa: Y015
 
 @_typing.final
 class FilterRequest(_message.Message):
@@ -456,8 +464,8 @@ class BindResponse(_message.Message):
 
     PROVENANCE_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
-    outcome: Global___BindOutcome.ValueType
-    """How the bind ended, never BIND_OUTCOME_UNSPECIFIED."""
+    outcome: Global___CommitOutcome.ValueType
+    """How the bind ended, never COMMIT_OUTCOME_UNSPECIFIED."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -466,7 +474,7 @@ class BindResponse(_message.Message):
         self,
         *,
         provenance: _objects_pb2.Provenance | None = ...,
-        outcome: Global___BindOutcome.ValueType = ...,
+        outcome: Global___CommitOutcome.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -619,7 +627,7 @@ class ScheduleResponse(_message.Message):
     TIES_FIELD_NUMBER: _builtins.int
     EVALUATED_COUNTS_FIELD_NUMBER: _builtins.int
     FEASIBLE_COUNTS_FIELD_NUMBER: _builtins.int
-    BIND_OUTCOMES_FIELD_NUMBER: _builtins.int
+    OUTCOMES_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
@@ -658,8 +666,8 @@ class ScheduleResponse(_message.Message):
         """How many of them were feasible."""
 
     @_builtins.property
-    def bind_outcomes(self) -> _containers.RepeatedScalarFieldContainer[Global___BindOutcome.ValueType]:
-        """How each bind ended. Empty unless COMMIT_MODE_BIND."""
+    def outcomes(self) -> _containers.RepeatedScalarFieldContainer[Global___CommitOutcome.ValueType]:
+        """How each commit ended. Empty in a dry run, and in a session."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -677,12 +685,12 @@ class ScheduleResponse(_message.Message):
         ties: _abc.Iterable[_nodes_pb2.NodeList] | None = ...,
         evaluated_counts: _abc.Iterable[_builtins.int] | None = ...,
         feasible_counts: _abc.Iterable[_builtins.int] | None = ...,
-        bind_outcomes: _abc.Iterable[Global___BindOutcome.ValueType] | None = ...,
+        outcomes: _abc.Iterable[Global___CommitOutcome.ValueType] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcomes", b"bind_outcomes", "evaluated_counts", b"evaluated_counts", "feasible_counts", b"feasible_counts", "nodes", b"nodes", "pod_verdicts", b"pod_verdicts", "provenance", b"provenance", "tie_counts", b"tie_counts", "ties", b"ties", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evaluated_counts", b"evaluated_counts", "feasible_counts", b"feasible_counts", "nodes", b"nodes", "outcomes", b"outcomes", "pod_verdicts", b"pod_verdicts", "provenance", b"provenance", "tie_counts", b"tie_counts", "ties", b"ties", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -773,12 +781,12 @@ class GroupPod(_message.Message):
     POD_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
     VERDICT_FIELD_NUMBER: _builtins.int
-    BIND_OUTCOME_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
     NOMINATED_NODE_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """Its node; empty where it gets none."""
-    bind_outcome: Global___BindOutcome.ValueType
-    """How its bind ended."""
+    outcome: Global___CommitOutcome.ValueType
+    """How its commit ended."""
     nominated_node: _builtins.str
     """The node that it would get once the group's victims are gone; empty unless there are some."""
     @_builtins.property
@@ -795,12 +803,12 @@ class GroupPod(_message.Message):
         pod: _objects_pb2.PodReference | None = ...,
         node: _builtins.str = ...,
         verdict: _verdicts_pb2.Verdict | None = ...,
-        bind_outcome: Global___BindOutcome.ValueType = ...,
+        outcome: Global___CommitOutcome.ValueType = ...,
         nominated_node: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcome", b"bind_outcome", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "nominated_node", b"nominated_node", "outcome", b"outcome", "pod", b"pod", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1024,6 +1032,9 @@ class ReserveResponse(_message.Message):
 
     PROVENANCE_FIELD_NUMBER: _builtins.int
     VERDICT_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    outcome: Global___CommitOutcome.ValueType
+    """COMMIT_OUTCOME_RESERVED, or the place that the pod had before. Unspecified where it has none."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -1037,10 +1048,11 @@ class ReserveResponse(_message.Message):
         *,
         provenance: _objects_pb2.Provenance | None = ...,
         verdict: _verdicts_pb2.Verdict | None = ...,
+        outcome: Global___CommitOutcome.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -217,9 +217,10 @@ class SchedulingServiceServicer:
     def Schedule(self, request, context):
         """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
         earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
-        or cannot be bound, does not fail the call or the pods after it: its verdict says so. Idempotent with
-        COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's verdict
-        is VERDICT_CODE_ERROR with the reason Bind would give.
+        or cannot be bound, does not fail the call or the pods after it: its verdict says so. Idempotent: after a lost answer the
+        same call is sent again. A pod that has a place, reserved or bound, stays there: it is answered with success, its node and
+        the outcome ALREADY_RESERVED or ALREADY_BOUND. COMMIT_MODE_BIND binds a pod that is reserved where it is. What is committed
+        needs a UID: that is what a place belongs to.
 
         | condition                                 | code                | what the caller does next          |
         |-------------------------------------------|---------------------|------------------------------------|
@@ -240,8 +241,8 @@ class SchedulingServiceServicer:
         the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
         the request, and each sees the earlier ones as in Schedule, in a dry run too. With the other commit modes all pods of a
         group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
-        fail the call: its verdict says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
-        never moves a pod that has a node: it counts as placed.
+        fail the call: its verdict says so. Idempotent: after a lost answer the same call is sent again. A pod that has a place counts
+        as placed and stays there, as in Schedule.
 
         | condition                                 | code                | what the caller does next          |
         |-------------------------------------------|---------------------|------------------------------------|

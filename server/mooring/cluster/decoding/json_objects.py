@@ -49,6 +49,23 @@ def decode_kind(data: bytes, kind: type[ObjectT]) -> ObjectT:
     return checked(_decode(data, kind))
 
 
+def decode_sent(data: bytes, kind: type[ObjectT]) -> ObjectT:
+    """Return an object that has to be of this kind, and may say so, as ``decode_pod``.
+
+    Raises:
+        InvalidArgumentError: As ``decode_pod``; or the object names another kind or API version.
+    """
+    check_size(data)
+    reject_other_kind(kind, _stated(data))
+    return checked(_decode(data, kind))
+
+
+def has_uid(data: bytes) -> bool:
+    """Return whether an object as JSON, which can be decoded, says its UID."""
+    said: Any = _anything(data)
+    return bool((said["metadata"] or {}).get("uid"))
+
+
 def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
     """Return an object of any kind; None when it is of a kind that the state doesn't keep.
 
@@ -61,11 +78,7 @@ def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterOb
         InvalidArgumentError: Malformed, of unknown or another kind, or not usable; has the field's path.
     """
     check_size(data)
-    try:
-        stated = _type_meta(data)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise translated(error) from None
-    wanted = agreed_kind((kind, api_version), (stated.kind or "", stated.api_version or ""))
+    wanted = agreed_kind((kind, api_version), _stated(data))
     return checked(_decode(data, wanted)) if wanted is not None else None
 
 
@@ -103,6 +116,25 @@ def agreed_kind(given: tuple[str, str], stated: tuple[str, str]) -> type[Cluster
     if not kind:
         raise rejected("kind", "the kind is missing; write for example Pod")
     return kept_kind(kind, given[1] or stated[1])
+
+
+def reject_other_kind(kind: type[Object], stated: tuple[str, str]) -> None:
+    """Reject an object that says that it is of another kind, or of an API version that this one lacks.
+
+    Raises:
+        InvalidArgumentError: It does; it names the object's kind and API version.
+    """
+    if agreed_kind((kind.__name__, ""), stated) is None:
+        raise rejected("apiVersion", f"the object is a {kind.__name__} of {stated[1]}, not of v1")
+
+
+def _stated(data: bytes) -> tuple[str, str]:
+    """Return the kind and the API version that an object says, "" = none."""
+    try:
+        stated = _type_meta(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise translated(error) from None
+    return stated.kind or "", stated.api_version or ""
 
 
 def _decode(data: bytes, kind: type[ObjectT]) -> ObjectT:

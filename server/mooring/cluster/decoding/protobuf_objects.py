@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from mooring.cluster.decoding.errors import check_size, rejected
-from mooring.cluster.decoding.json_objects import agreed_kind
+from mooring.cluster.decoding.json_objects import agreed_kind, reject_other_kind
 from mooring.cluster.decoding.messages import object_from
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.kubernetes.v1 import (
@@ -56,10 +56,15 @@ def decode_kind_protobuf(data: bytes, kind: type[ObjectT]) -> ObjectT:
     Raises:
         InvalidArgumentError: Malformed, of another kind, or not usable; has the field's path.
     """
-    item = decode_protobuf(data, kind.__name__)
-    if not isinstance(item, kind):
-        raise rejected("apiVersion", f"the envelope holds a {kind.__name__} of a version that is not v1")
-    return item
+    stated, data = _opened(data)
+    reject_other_kind(kind, stated)
+    return object_from(_parsed(MESSAGES[kind.__name__], data), kind)
+
+
+def has_uid_protobuf(data: bytes, kind: type[ClusterObject]) -> bool:
+    """Return whether an object in protobuf, which can be decoded, says its UID."""
+    message: Any = _parsed(MESSAGES[kind.__name__], _opened(data)[1])
+    return bool(message.metadata.uid)
 
 
 def decode_protobuf(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
@@ -73,24 +78,30 @@ def decode_protobuf(data: bytes, kind: str = "", api_version: str = "") -> Clust
     Raises:
         InvalidArgumentError: Malformed, of another or no kind, or not usable; has the field's path.
     """
-    check_size(data)
-    stated = "", ""
-    if data.startswith(ENVELOPE):
-        envelope = _parsed(meta_pb2.Unknown, data[len(ENVELOPE) :])
-        if envelope.content_encoding or envelope.content_type not in (
-            "",
-            "application/vnd.kubernetes.protobuf",
-        ):
-            raise rejected(
-                "", f"the envelope holds {envelope.content_encoding} {envelope.content_type}, not protobuf"
-            )
-        stated, data = (envelope.type_meta.kind, envelope.type_meta.api_version), envelope.raw
+    stated, data = _opened(data)
     wanted = agreed_kind((kind, api_version), stated)
     if wanted is None:
         return None
     version = api_version or stated[1]
     kind_of_message = OLDER_MESSAGES.get((wanted.__name__, version), MESSAGES[wanted.__name__])
     return object_from(_parsed(kind_of_message, data), wanted)
+
+
+def _opened(data: bytes) -> tuple[tuple[str, str], bytes]:
+    """Return the kind and the API version that an envelope says, "" = none, and the message in it.
+
+    Raises:
+        InvalidArgumentError: The size is wrong, or the envelope holds something else.
+    """
+    check_size(data)
+    if not data.startswith(ENVELOPE):
+        return ("", ""), data
+    envelope = _parsed(meta_pb2.Unknown, data[len(ENVELOPE) :])
+    if envelope.content_encoding or envelope.content_type not in ("", "application/vnd.kubernetes.protobuf"):
+        raise rejected(
+            "", f"the envelope holds {envelope.content_encoding} {envelope.content_type}, not protobuf"
+        )
+    return (envelope.type_meta.kind, envelope.type_meta.api_version), envelope.raw
 
 
 def _parsed(kind: type[MessageT], data: bytes) -> MessageT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mooring.framework import PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
@@ -26,11 +26,13 @@ class AskedGroup:
         group: The group, with the pods that are tried.
         profile: The profile of its pods.
         gated: The pods that may not be scheduled yet, with the reason of each.
+        placed: The pods that have a node, reserved ones included.
     """
 
     group: PodGroupInfo
     profile: Profile
     gated: tuple[tuple[Pod, Status], ...]
+    placed: tuple[Pod, ...]
 
 
 def known_group(state: ClusterState, namespace: str, name: str) -> PodGroup:
@@ -73,7 +75,7 @@ def waiting(pods: Iterable[Pod]) -> list[Pod]:
 
 
 def asked_group(
-    engine: Engine, group: PodGroup, pods: Iterable[Pod], profile: Profile, progress: Progress | None = None
+    engine: Engine, group: PodGroup, pods: Sequence[Pod], profile: Profile, progress: Progress | None = None
 ) -> AskedGroup:
     """Return the group, of whose waiting pods those are tried that PreEnqueue lets in.
 
@@ -86,10 +88,11 @@ def asked_group(
             f"groups are decided as a whole with the feature gate {GROUPS_GATE} alone, which is off",
             reason="GROUPS_OFF",
         )
-    said = [(pod, enqueued(engine, pod, profile, progress)) for pod in pods]
+    said = [(pod, enqueued(engine, pod, profile, progress)) for pod in waiting(pods)]
     free = tuple(pod for pod, status in said if status.ok)
     held = tuple((pod, status) for pod, status in said if not status.ok)
-    return AskedGroup(PodGroupInfo(group, free), profile, held)
+    placed = tuple(pod for pod in pods if pod.spec.node_name)
+    return AskedGroup(PodGroupInfo(group, free), profile, held, placed)
 
 
 def enqueued(engine: Engine, pod: Pod, profile: Profile, progress: Progress | None = None) -> Status:

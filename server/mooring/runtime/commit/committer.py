@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mooring.framework import BindOutcome, CycleState, Pod, Status
+from mooring.framework import SUCCESS, BindOutcome, CycleState, Pod, Status
 from mooring.framework.errors import (
     InvalidArgumentError,
     PermissionDeniedError,
@@ -18,7 +18,13 @@ from mooring.framework.errors import (
 from mooring.framework.handle import BindingAnswer, BindingEnded
 from mooring.runtime.commit.binding_cycle import BindingCycle, Expect
 from mooring.runtime.commit.extension_points import Commit, Committed
-from mooring.runtime.commit.placement import PlacedPod, begin_placing_in_turn, reserve_in_turn
+from mooring.runtime.commit.placement import (
+    PlacedPod,
+    ReservedPod,
+    begin_placing_in_turn,
+    place_held,
+    reserve_in_turn,
+)
 from mooring.runtime.commit.preconditions import (
     current_pod,
     no_longer_fits,
@@ -219,7 +225,7 @@ class Committer:
 
     def reserve_pod(
         self, pod: Pod, node_name: str, profile: Profile, *, owner: str = "", progress: Progress | None = None
-    ) -> Status:
+    ) -> ReservedPod:
         """Assume ``pod`` on the node that the caller selected and run Reserve. Repeating it is safe.
 
         Returns:
@@ -231,19 +237,17 @@ class Committer:
         """
         self._cycle.require_leader()
         with self.reservations.locked_pod(pod.metadata.uid, progress or NoDeadline()):
-            known = self.reservations.find_reservation(pod.metadata.uid)
-            if known is not None:
-                if known.commit.node_name != node_name:
-                    raise bound_elsewhere(pod.key, known.commit.node_name)
-                return Status()
+            held = place_held(self._engine.state, self.reservations, pod.metadata.uid)
+            if held is not None and held.node_name == node_name:
+                return ReservedPod(SUCCESS, held)
             reservation, evaluation = self._assumed(pod, node_name, profile, progress)
             if reservation is None:
-                return evaluation.status
+                return ReservedPod(evaluation.status)
             reservation.owner = owner
             status = self._cycle.reserve(reservation, progress)
             if status.ok:
                 self._cycle.hold_reservation(reservation)
-            return status
+            return ReservedPod(status)
 
     def unreserve_pod(
         self, namespace: str, name: str, uid: str, *, owner: str = "", progress: Progress | None = None
@@ -370,7 +374,8 @@ class Committer:
             return Committed(Status(), BindOutcome.ALREADY_BOUND)
         commit = Commit(profile, CycleState(), pod, node_name)
         self.reservations.add_reservation(reservation := Reservation(commit, Stage.UNKNOWN))
-        return self._cycle.send_binding(reservation, progress)
+        committed = self._cycle.send_binding(reservation, progress)
+        return Committed(SUCCESS, BindOutcome.ALREADY_BOUND) if committed.status.ok else committed
 
     def _bound(self, reservation: Reservation, status: Status, progress: Progress | None) -> Committed:
         if status.ok:

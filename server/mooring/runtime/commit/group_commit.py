@@ -6,13 +6,12 @@ one fails after others were made, the rest goes on only if the group's rule can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from mooring.framework import Code, PodGroupInfo, Status
 from mooring.framework.errors import MooringError
-from mooring.framework.objects import ObjectMeta
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.preconditions import current_pod, reject_leaving
@@ -32,10 +31,12 @@ class PlacedGroup:
     Attributes:
         decision: The decision, with what became of its pods in the end.
         committed: How the binding of each pod ended, by UID.
+        reserved: Whether the pods that have a node are reserved there, and none was to be bound.
     """
 
     decision: GroupDecision
     committed: dict[str, Committed] = field(default_factory=dict)
+    reserved: bool = False
 
 
 class GroupCommitter:
@@ -76,7 +77,9 @@ class GroupCommitter:
                 break
             if lost.status.code is Code.ERROR or attempt == MAX_ATTEMPTS:
                 return PlacedGroup(given_up(decision, lost))
-        return self._bind(decision, group, committed_as, owner, progress) if bind else PlacedGroup(decision)
+        if not bind:
+            return PlacedGroup(decision, reserved=True)
+        return self._bind(decision, group, committed_as, owner, progress)
 
     def _reserve(
         self, decision: GroupDecision, profile: Profile, owner: str, progress: Progress | None
@@ -85,12 +88,18 @@ class GroupCommitter:
         reserved: list[GroupMember] = []
         try:
             for member in decision.placed:
-                reserve = partial(self._committer.reserve_pod, owner=owner, progress=progress)
-                status, message = _tried(partial(reserve, member.pod, member.node_name, profile))
-                if not status.ok:
+                try:
+                    reservation = self._committer.reserve_pod(
+                        member.pod, member.node_name, profile, owner=owner, progress=progress
+                    )
+                except MooringError as error:
                     self._release(reserved, owner)
-                    return replace(member, status=status, message=message)
-                reserved.append(member)
+                    return _lost(member, error)
+                if not reservation.status.ok:
+                    self._release(reserved, owner)
+                    return replace(member, status=reservation.status, message=reservation.status.message)
+                if reservation.held is None:
+                    reserved.append(member)
         except BaseException:
             self._release(reserved, owner)
             raise
@@ -138,21 +147,9 @@ class GroupCommitter:
 
     def _release(self, reserved: Sequence[GroupMember], owner: str) -> None:
         for member in reversed(reserved):
-            _tried(partial(_released, self._committer, member.pod.metadata, owner))
-
-
-def _released(committer: Committer, meta: ObjectMeta, owner: str) -> Status:
-    committer.unreserve_pod(meta.namespace, meta.name, meta.uid, owner=owner)
-    return Status()
-
-
-def _tried(act: Callable[[], Status]) -> tuple[Status, str]:
-    """Return what a commit says of one pod; an error about this pod alone is a status, too."""
-    try:
-        status = act()
-    except MooringError as error:
-        return Status(Code.ERROR, (error.reason,)), error.message
-    return status, status.message
+            meta = member.pod.metadata
+            with suppress(MooringError):
+                self._committer.unreserve_pod(meta.namespace, meta.name, meta.uid, owner=owner)
 
 
 def _lost(member: GroupMember, error: MooringError) -> GroupMember:

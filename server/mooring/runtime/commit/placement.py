@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,11 +13,35 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.preconditions import may_be_placed
-from mooring.runtime.commit.reservations import Reservation, ReservedBatch
+from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
+
+
+class HeldPlace(NamedTuple):
+    """The place that a pod has.
+
+    Attributes:
+        node_name: The node.
+        bound: Whether the pod is bound there; otherwise it is reserved, or being bound.
+    """
+
+    node_name: str
+    bound: bool
+
+
+class ReservedPod(NamedTuple):
+    """The result of reserving a pod on a node.
+
+    Attributes:
+        status: Success, or why it has no place there.
+        held: The place, if the pod had it already.
+    """
+
+    status: Status
+    held: HeldPlace | None = None
 
 
 class PlacedPod(msgspec.Struct, frozen=True):
@@ -36,6 +61,33 @@ class PlacedPod(msgspec.Struct, frozen=True):
     def status(self) -> Status:
         """The verdict on the pod."""
         return self.committed.status if self.committed else self.choice.status
+
+
+def place_held(state: ClusterState, reservations: Reservations, uid: str) -> HeldPlace | None:
+    """Return the place of the pod with this UID; None when it has none."""
+    record = state.snapshot.pods.get(uid)
+    if record is not None and record.node_name:
+        return HeldPlace(record.node_name, bound=uid not in reservations)
+    # If the pod has just been deleted, its reservation may still have to end.
+    reservation = reservations.find_reservation(uid)
+    return None if reservation is None else HeldPlace(reservation.commit.node_name, bound=False)
+
+
+def places_held(state: ClusterState, reservations: Reservations, uids: Sequence[str]) -> list[HeldPlace]:
+    """Return the places of the first of these pods that have one and that no other call is working on."""
+    found: list[HeldPlace] = []
+    if not uids or (uids[0] not in reservations and state.snapshot.pods.get(uids[0]) is None):
+        return found
+    locked = uids[: reservations.try_lock_pods(uids)]
+    try:
+        for uid in locked:
+            held = place_held(state, reservations, uid)
+            if held is None:
+                break
+            found.append(held)
+    finally:
+        reservations.unlock_pods(locked)
+    return found
 
 
 def reserve_in_turn(

@@ -123,6 +123,10 @@ class Reservations:
         """Return how many pods have a reservation."""
         return len(self._reservations)
 
+    def __contains__(self, uid: str) -> bool:
+        """Return whether the pod with this UID has a reservation."""
+        return uid in self._reservations
+
     def find_reservation(self, uid: str) -> Reservation | None:
         """Return the reservation of the pod with this UID."""
         with self._lock:

@@ -51,7 +51,9 @@ def committed(call: str, client: str, pod: str, uid: str, node: str, outcome: st
     )
 
 
-def committed_together(call: str, client: str, pods: Iterable[tuple[str, str, str, str]]) -> None:
+def committed_together(
+    call: str, client: str, pods: Iterable[tuple[str, str, str, str]], outcome: str = "OK"
+) -> None:
     """Write that ``call`` did the same for all these pods: namespace, name, UID and node of each.
 
     PODS_A_LINE share a line: a line each would take as long as the commit itself.
@@ -60,7 +62,8 @@ def committed_together(call: str, client: str, pods: Iterable[tuple[str, str, st
         return
     told = [f"pod={namespace}/{name} uid={uid} node={node}" for namespace, name, uid, node in pods]
     for start in range(0, len(told), PODS_A_LINE):
-        log.info("%s client=%s %s: OK", call, client or "-", " ".join(told[start : start + PODS_A_LINE]))
+        some = " ".join(told[start : start + PODS_A_LINE])
+        log.info("%s client=%s %s: %s", call, client or "-", some, outcome)
 
 
 def pushed(call: str, client: str, source: str, outcome: str) -> None:

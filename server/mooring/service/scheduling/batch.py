@@ -16,7 +16,7 @@ from mooring.runtime.answers import ALL_NODES, Candidates
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.service.backend import Backend
-from mooring.service.wire.objects import find_pod, subject
+from mooring.service.wire.objects import find_committed_pod, find_pod, subject
 from mooring.service.wire.selection import Listing, Selection
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
@@ -35,6 +35,7 @@ class Batch(msgspec.Struct, frozen=True):
         names: The name of each pod.
         selection: The nodes.
         include_ties: Whether to return all nodes with the highest total.
+        commits: Whether the pods are reserved or bound outside of sessions.
     """
 
     mode: pb.CommitMode.ValueType
@@ -44,6 +45,7 @@ class Batch(msgspec.Struct, frozen=True):
     names: Sequence[str]
     selection: Selection
     include_ties: bool
+    commits: bool
 
     def __len__(self) -> int:
         """How many pods there are."""
@@ -119,14 +121,16 @@ class Batch(msgspec.Struct, frozen=True):
         names = names or [templates[index][0].metadata.name for index in indices]
         uids = uids or [templates[index][0].metadata.uid for index in indices]
         _check_uids(uids)
-        return cls(mode, templates, indices, uids, names, selection, request.include_ties)
+        commits = committed and backend.work is None
+        return cls(mode, templates, indices, uids, names, selection, request.include_ties, commits)
 
 
 def _templates(
     request: pb.ScheduleRequest, backend: Backend, *, committed: bool
 ) -> list[tuple[Pod, Profile]]:
     engine, profiles = backend.engine, backend.engine.profiles
-    read = find_pod if committed else subject
+    needs_uid = committed and backend.work is None and not request.pods.uids
+    read = find_committed_pod if needs_uid else find_pod if committed else subject
     profile_of = partial(commit_profile, profiles) if committed else profiles.find
     pods = [
         read(backend.decoder, engine.state, template.pod, f"templates[{at}].pod")

@@ -21,8 +21,8 @@ from mooring.service.calls import audit
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import commit_profile
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
-from mooring.service.wire.objects import find_pod, referenced_pod, status_message
-from mooring.service.wire.outcomes import OUTCOMES
+from mooring.service.wire.objects import find_committed_pod, referenced_pod, status_message
+from mooring.service.wire.outcomes import held_outcome, outcome_of, outcome_word
 from mooring_client.v1 import objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
@@ -51,8 +51,8 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
                 plugin=status.plugin,
                 extension_point="Bind",
             )
-        outcome = OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
-        line.outcome = pb.BindOutcome.Name(outcome).removeprefix("BIND_OUTCOME_")
+        outcome = outcome_of(committed)
+        line.outcome = outcome_word(outcome)
     return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile))
 
 
@@ -66,15 +66,21 @@ def reserve(
     """
     _check(_node_fault(request.node))
     state = backend.engine.state
-    pod = find_pod(backend.decoder, state, request.pod)
+    pod = find_committed_pod(backend.decoder, state, request.pod)
     reject_recreated(backend, pod)
     profile = commit_profile(backend.engine.profiles, request.profile, pod)
     noted = _noted(backend, pod, profile, request.node)
     with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line, noted as said:
-        status = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
+        reserved = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
+        status, outcome = reserved.status, pb.COMMIT_OUTCOME_UNSPECIFIED
         said.append(status)
         line.outcome = audit.word(status)
-    return pb.ReserveResponse(verdict=status_message(status), provenance=_provenance(backend, profile))
+        if status.ok:
+            outcome = held_outcome(reserved.held)
+            line.outcome = "OK" if reserved.held is None else outcome_word(outcome)
+    return pb.ReserveResponse(
+        verdict=status_message(status), outcome=outcome, provenance=_provenance(backend, profile)
+    )
 
 
 def unreserve(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 from mooring.decisions.records import DecisionKind
-from mooring.framework import Code, Pod, Status
+from mooring.framework import SUCCESS, Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.answers import Choice, Progress
-from mooring.runtime.commit.placement import PlacedPod
+from mooring.runtime.commit.placement import HeldPlace, PlacedPod, place_held, places_held
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
@@ -20,7 +21,8 @@ from mooring.service.scheduling.commit_mode import MAX_TOGETHER, CommitMode
 from mooring.service.scheduling.commits import not_recreated, reject_recreated
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.scheduling.schedule_answer import AnswerColumns, TieLimit
-from mooring.service.wire.outcomes import failed_status, outcome_of, result_of
+from mooring.service.wire.node_names import NO_ROW
+from mooring.service.wire.outcomes import failed_status, held_outcome, outcome_of, outcome_word, result_of
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
 WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod wait; send it again",))
@@ -70,7 +72,13 @@ class Committing(CommitMode):
 
     def _decide_some(self, some: slice, progress: Progress) -> int:
         batch = self._batch
-        if batch.mode != pb.COMMIT_MODE_RESERVE or not batch.candidates.everything:
+        if batch.mode != pb.COMMIT_MODE_RESERVE:
+            return 0
+        engine, reservations = self._backend.engine, self._backend.committer.reservations
+        if held := places_held(engine.state, reservations, batch.uids[some]):
+            self._add_held(some.start, held)
+            return len(held)
+        if not batch.candidates.everything:
             return 0
         if progress.may_call_plugins:
             progress.check()
@@ -94,10 +102,17 @@ class Committing(CommitMode):
             self._count("scheduled", batch.templates[index][1], seconds, times)
         return len(choices)
 
+    def _add_held(self, first: int, places: Sequence[HeldPlace]) -> None:
+        """Answer for the pods from position ``first`` on, which have places, that they stay there."""
+        for at, place in enumerate(places, first):
+            outcome = held_outcome(place)
+            self._answer.add_held(place.node_name, self._row(place), outcome)
+            self._tell(self._batch.pod(at)[0], place.node_name, outcome_word(outcome))
+
     def _decide_one(self, at: int, progress: SlotProgress) -> None:
         pod, profile = self._batch.pod(at)
         began = time.perf_counter()
-        choice, outcome = None, pb.BIND_OUTCOME_UNSPECIFIED
+        choice, outcome = None, pb.COMMIT_OUTCOME_UNSPECIFIED
         recorder = self._recorder()
         try:
             reject_recreated(self._backend, pod)
@@ -106,7 +121,9 @@ class Committing(CommitMode):
             recorder.chose(pod, profile, choice, self._batch.selection)
             message = choice.message
             reservation = placement.reservation
-            if reservation is not None and self._batch.mode == pb.COMMIT_MODE_BIND:
+            if reservation is not None and self._batch.mode == pb.COMMIT_MODE_RESERVE:
+                outcome = pb.COMMIT_OUTCOME_RESERVED
+            elif reservation is not None:
                 if self._backend.engine.profiles.waiting.waits(reservation.uid):
                     self._waiting.append((len(self._answer), reservation, began))
                     self._answer.add(WAITS, message, choice)
@@ -114,15 +131,19 @@ class Committing(CommitMode):
                 committed = self._backend.committer.finish_binding(reservation, progress)
                 status, outcome = committed.status, outcome_of(committed)
         except DeadlineExceededError as error:
-            self._tell(pod, choice.node_name if choice else None, failed_status(error))
+            self._tell(pod, choice.node_name if choice else None, audit.word(failed_status(error)))
             raise
         except MooringError as error:
+            held = self._held(pod, error) if choice is None else None
+            if held is not None:
+                self._stay(pod, profile, held, progress)
+                return
             status, message = failed_status(error), error.message
             self._ended(pod, profile, choice, error)
         else:
             self._ended(pod, profile, choice, status)
         self._answer.add(status, message, choice, outcome)
-        self._tell(pod, choice.node_name if choice else None, status)
+        self._tell(pod, choice.node_name if choice else None, audit.word(status))
         self._count(result_of(status), profile, time.perf_counter() - began)
 
     def _end(self, progress: SlotProgress) -> None:
@@ -133,7 +154,7 @@ class Committing(CommitMode):
         """
         late: DeadlineExceededError | None = None
         for position, reservation, began in self._waiting:
-            outcome = pb.BIND_OUTCOME_UNSPECIFIED
+            outcome = pb.COMMIT_OUTCOME_UNSPECIFIED
             try:
                 committed = self._backend.committer.finish_binding(reservation, progress)
                 status, message, outcome = committed.status, "", outcome_of(committed)
@@ -143,10 +164,37 @@ class Committing(CommitMode):
             except MooringError as error:
                 status, message = failed_status(error), error.message
             self._answer.settle(position, status, message, outcome)
-            self._tell(reservation.commit.pod, reservation.commit.node_name, status)
+            self._tell(reservation.commit.pod, reservation.commit.node_name, audit.word(status))
             self._count(result_of(status), reservation.commit.profile, time.perf_counter() - began)
         if late is not None:
             raise late
+
+    def _held(self, pod: Pod, error: MooringError) -> HeldPlace | None:
+        """Return the place that a pod has already; None if the error has another reason."""
+        if error.reason != "POD_BOUND_ELSEWHERE":
+            return None
+        reservations = self._backend.committer.reservations
+        return place_held(self._backend.engine.state, reservations, pod.metadata.uid)
+
+    def _stay(self, pod: Pod, profile: Profile, held: HeldPlace, progress: SlotProgress) -> None:
+        """Answer that a pod stays in the place that it has, and bind it there if pods are to be bound."""
+        status, message, outcome = SUCCESS, "", held_outcome(held)
+        if self._batch.mode == pb.COMMIT_MODE_BIND:
+            recorder = DecisionRecorder(self._backend, DecisionKind.BIND, self._seed)
+            try:
+                committed = self._backend.committer.bind_pod(pod, held.node_name, profile, progress=progress)
+                status, message, outcome = committed.status, committed.status.message, outcome_of(committed)
+                recorder.ended(pod, profile, held.node_name, status)
+            except DeadlineExceededError:
+                raise
+            except MooringError as error:
+                status, message, outcome = failed_status(error), error.message, pb.COMMIT_OUTCOME_UNSPECIFIED
+                recorder.ended(pod, profile, held.node_name, error)
+        self._answer.add_held(held.node_name, self._row(held), outcome, status, message)
+        self._tell(pod, held.node_name, outcome_word(outcome) if status.ok else audit.word(status))
+
+    def _row(self, held: HeldPlace) -> int:
+        return self._backend.engine.state.snapshot.nodes.index.get(held.node_name, NO_ROW)
 
     def _begin_placing(self, pod: Pod, profile: Profile, progress: SlotProgress) -> PlacedPod:
         committer, candidates = self._backend.committer, self._batch.candidates
@@ -166,11 +214,10 @@ class Committing(CommitMode):
     def _recorder(self) -> DecisionRecorder:
         return DecisionRecorder(self._backend, DecisionKind.SCHEDULE, self._seed)
 
-    def _tell(self, pod: Pod, node: str | None, status: Status) -> None:
-        """Write to the audit log what became of a pod with a selected node."""
+    def _tell(self, pod: Pod, node: str | None, word: str) -> None:
+        """Write to the audit log what became of a pod with a node."""
         if node is not None:
-            call = _WORDS[self._batch.mode]
-            audit.committed(call, self._owner, pod.key, pod.metadata.uid, node, audit.word(status))
+            audit.committed(_WORDS[self._batch.mode], self._owner, pod.key, pod.metadata.uid, node, word)
 
     def _count(self, result: str, profile: Profile, seconds: float, count: int = 1) -> None:
         """Count attempts to schedule pods, that is, to reserve or bind them."""

@@ -46,7 +46,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
     _tie_counts: list[int] = []
     _evaluated: list[int] = []
     _feasible: list[int] = []
-    _outcomes: list[pb.BindOutcome.ValueType] = []
+    _outcomes: list[pb.CommitOutcome.ValueType] = []
     _committed: bool = False
     _closed: bool = False
     _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
@@ -60,7 +60,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
         status: Status,
         message: str = "",
         choice: Choice | None = None,
-        outcome: pb.BindOutcome.ValueType = pb.BIND_OUTCOME_UNSPECIFIED,
+        outcome: pb.CommitOutcome.ValueType = pb.COMMIT_OUTCOME_UNSPECIFIED,
     ) -> None:
         """One more pod, and what was decided for it; nothing once closed."""
         with self._lock:
@@ -75,7 +75,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
                 return
             self._committed = True
             self._pod_verdicts += [0] * len(choices)
-            self._outcomes += [pb.BIND_OUTCOME_UNSPECIFIED] * len(choices)
+            self._outcomes += [pb.COMMIT_OUTCOME_RESERVED] * len(choices)
             self._nodes += choices.names
             self._rows += choices.rows
             self._totals += choices.totals
@@ -83,7 +83,24 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
             self._evaluated += choices.evaluated
             self._feasible += choices.feasible
 
-    def settle(self, position: int, status: Status, message: str, outcome: pb.BindOutcome.ValueType) -> None:
+    def add_held(
+        self,
+        node_name: str,
+        row: int,
+        outcome: pb.CommitOutcome.ValueType,
+        status: Status = SUCCESS,
+        message: str = "",
+    ) -> None:
+        """One more pod, which had its node before; nothing once closed."""
+        with self._lock:
+            if not self._closed:
+                self._committed = self._committed or status.ok
+                self._put(status, message, None, outcome)
+                self._nodes[-1], self._rows[-1] = node_name, row
+
+    def settle(
+        self, position: int, status: Status, message: str, outcome: pb.CommitOutcome.ValueType
+    ) -> None:
         """Set the outcome of a pod that was added before; ignored once closed."""
         with self._lock:
             if not self._closed:
@@ -97,14 +114,14 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
             self._closed = True
             if self._committed:
                 for _ in range(count - len(self)):
-                    self._put(status, "", None, pb.BIND_OUTCOME_UNSPECIFIED)
+                    self._put(status, "", None, pb.COMMIT_OUTCOME_UNSPECIFIED)
             return self._committed
 
     def _number_of(self, status: Status, message: str) -> int:
         return self._statuses.setdefault((status, message), len(self._statuses))
 
     def _put(
-        self, status: Status, message: str, choice: Choice | None, outcome: pb.BindOutcome.ValueType
+        self, status: Status, message: str, choice: Choice | None, outcome: pb.CommitOutcome.ValueType
     ) -> None:
         self._pod_verdicts.append(self._number_of(status, message))
         self._outcomes.append(outcome)
@@ -140,7 +157,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
             ties=[selection.node_list(names, at) for names, at in zip(self.ties, tie_rows, strict=True)],
             evaluated_counts=self._evaluated,
             feasible_counts=self._feasible,
-            bind_outcomes=self._outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
+            outcomes=self._outcomes if batch.commits else (),
             warnings=_warnings(profiles),
         )
         selection.fill(response.nodes, self._nodes, rows)

@@ -88,6 +88,25 @@ def find_pod(
     return known_pod(state, source.reference, f"{path}.reference")
 
 
+def find_committed_pod(
+    decoder: ObjectDecoder, state: ClusterState, source: objects_pb2.PodSource, path: str = "pod"
+) -> Pod:
+    """Return the pod that a call is to give a place, as ``find_pod``.
+
+    Without a UID two callers with pods of one name would share one place.
+
+    Raises:
+        InvalidArgumentError: As ``find_pod``; or it has no UID.
+    """
+    if source.WhichOneof("source") == "object":
+        encoding, data = _encoded(source.object, f"{path}.object")
+        return decoder.committed_pod(encoding, data, f"{path}.object")
+    pod = find_pod(decoder, state, source, path)
+    if not source.reference.uid:
+        raise InvalidArgumentError.at(f"{path}.reference.uid", "is missing; what is committed needs one")
+    return pod
+
+
 def known_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod:
     """Return the pod that ``reference`` names.
 

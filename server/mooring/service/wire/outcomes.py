@@ -5,12 +5,13 @@ from __future__ import annotations
 from mooring.framework import BindOutcome, Code, Status
 from mooring.framework.errors import MooringError
 from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.placement import HeldPlace
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
 OUTCOMES = {
-    BindOutcome.BOUND: pb.BIND_OUTCOME_BOUND,
-    BindOutcome.ALREADY_BOUND: pb.BIND_OUTCOME_ALREADY_BOUND,
-    BindOutcome.LOCAL: pb.BIND_OUTCOME_LOCAL,
+    BindOutcome.BOUND: pb.COMMIT_OUTCOME_BOUND,
+    BindOutcome.ALREADY_BOUND: pb.COMMIT_OUTCOME_ALREADY_BOUND,
+    BindOutcome.LOCAL: pb.COMMIT_OUTCOME_LOCAL,
 }
 """The wire's word for each outcome of a binding."""
 
@@ -20,11 +21,23 @@ def failed_status(error: MooringError) -> Status:
     return Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
 
 
-def outcome_of(committed: Committed) -> pb.BindOutcome.ValueType:
+def outcome_of(committed: Committed) -> pb.CommitOutcome.ValueType:
     """Return the wire's value for how a commit ended."""
     if not committed.status.ok:
-        return pb.BIND_OUTCOME_UNSPECIFIED
-    return OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
+        return pb.COMMIT_OUTCOME_UNSPECIFIED
+    return OUTCOMES[committed.outcome] if committed.outcome else pb.COMMIT_OUTCOME_BOUND
+
+
+def held_outcome(held: HeldPlace | None) -> pb.CommitOutcome.ValueType:
+    """Return the wire's value for a pod that is reserved, given the place that it had before."""
+    if held is None:
+        return pb.COMMIT_OUTCOME_RESERVED
+    return pb.COMMIT_OUTCOME_ALREADY_BOUND if held.bound else pb.COMMIT_OUTCOME_ALREADY_RESERVED
+
+
+def outcome_word(outcome: pb.CommitOutcome.ValueType) -> str:
+    """Return the outcome's name without its prefix."""
+    return pb.CommitOutcome.Name(outcome).removeprefix("COMMIT_OUTCOME_")
 
 
 def result_of(status: Status) -> str:

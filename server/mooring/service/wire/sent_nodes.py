@@ -31,6 +31,9 @@ class SentNodes:
     def pod(self, encoding: str, data: bytes, path: str) -> Pod:
         return self._decoder.pod(encoding, data, path)
 
+    def committed_pod(self, encoding: str, data: bytes, path: str) -> Pod:
+        return self._decoder.committed_pod(encoding, data, path)
+
     def node(self, encoding: str, data: bytes, path: str) -> Node:
         beginning = data[:_BEGINNING]
         known = self._known.get(beginning)

@@ -1,0 +1,102 @@
+"""Groups that are reserved or bound. A repeated call finds the places that an earlier one took."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mooring.decisions.records import DecisionKind
+from mooring.framework import SUCCESS, Pod
+from mooring.framework.errors import MooringError
+from mooring.runtime.answers import Progress
+from mooring.runtime.commit.asked_group import AskedGroup, asked_group, nothing_to_do
+from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup
+from mooring.runtime.commit.placement import HeldPlace
+from mooring.runtime.commit.preconditions import current_pod
+from mooring.service.backend import Backend
+from mooring.service.calls import audit
+from mooring.service.scheduling.decision_recorder import DecisionRecorder
+from mooring.service.wire.groups import group_answer
+from mooring.service.wire.objects import pod_reference, status_message
+from mooring.service.wire.outcomes import failed_status, held_outcome, outcome_of, outcome_word
+from mooring_client.v1 import scheduling_service_pb2 as pb
+
+_WORDS: Final = {
+    pb.COMMIT_MODE_BIND: "ScheduleGroups+Bind",
+    pb.COMMIT_MODE_RESERVE: "ScheduleGroups+Reserve",
+}
+"""The audit's name of a call that commits."""
+
+
+class GroupCommits:
+    """Commits the groups of one call, one after the other. For one thread.
+
+    Args:
+        backend: Decides and commits.
+        mode: Whether the pods are reserved or bound.
+        owner: The client's name.
+        seed: Decides between nodes of equal totals.
+    """
+
+    def __init__(self, backend: Backend, mode: pb.CommitMode.ValueType, owner: str, seed: int) -> None:
+        self._backend = backend
+        self._mode = mode
+        self._owner = owner
+        self._seed = seed
+        self._groups = GroupCommitter(backend.engine, backend.committer)
+
+    def commit(self, asked: AskedGroup, progress: Progress) -> pb.ScheduledGroup:
+        """Give the group's pods places, as far as they have none. Calls about one group take turns.
+
+        Raises:
+            MooringError: The decision failed, or another process leads; nothing is left of it.
+        """
+        progress.check()
+        committer = self._backend.committer
+        committer.require_leader()
+        with committer.reservations.locked_pod(f"group {'/'.join(asked.group.key)}", progress):
+            asked = self._current(asked, progress)
+            recorder = DecisionRecorder(self._backend, DecisionKind.SCHEDULE, self._seed)
+            placed = self._place(asked, progress)
+            recorder.grouped(asked.group, placed.decision, asked.profile)
+            for member in placed.decision.members:
+                if member.node_name:
+                    self._tell(member.pod, member.node_name, audit.word(member.status))
+            answer = group_answer(asked, placed)
+            answer.pods.extend(self._held(pod, asked, placed, progress) for pod in asked.placed)
+        return answer
+
+    def _current(self, asked: AskedGroup, progress: Progress) -> AskedGroup:
+        """Return the group as it is now: a call before this one may have placed its pods."""
+        pods = [*asked.group.pods, *(pod for pod, _ in asked.gated), *asked.placed]
+        now = [current_pod(self._backend.engine.state, pod) for pod in pods]
+        return asked_group(self._backend.engine, asked.group.group, now, asked.profile, progress)
+
+    def _place(self, asked: AskedGroup, progress: Progress) -> PlacedGroup:
+        if not asked.group.pods:
+            return PlacedGroup(nothing_to_do(asked.group, self._backend.engine.state))
+        bind = self._mode == pb.COMMIT_MODE_BIND
+        return self._groups.place_group(
+            asked.group, asked.profile, seed=self._seed, owner=self._owner, bind=bind, progress=progress
+        )
+
+    def _held(self, pod: Pod, asked: AskedGroup, placed: PlacedGroup, progress: Progress) -> pb.GroupPod:
+        """Answer about a pod that has a place already, and bind it there if all are to be bound."""
+        node, committer = pod.spec.node_name, self._backend.committer
+        bound = pod.metadata.uid not in committer.reservations
+        outcome = held_outcome(HeldPlace(node, bound))
+        answer = pb.GroupPod(pod=pod_reference(pod), node=node, verdict=status_message(SUCCESS))
+        if not bound and placed.decision.status.ok and self._mode == pb.COMMIT_MODE_BIND:
+            try:
+                committed = committer.bind_pod(pod, node, asked.profile, progress=progress)
+                status, message, outcome = committed.status, committed.status.message, outcome_of(committed)
+            except MooringError as error:
+                status, message = failed_status(error), error.message
+                outcome = pb.COMMIT_OUTCOME_UNSPECIFIED
+            answer.verdict.CopyFrom(status_message(status, message))
+        answer.outcome = outcome
+        self._tell(pod, node, outcome_word(outcome))
+        return answer
+
+    def _tell(self, pod: Pod, node: str, word: str) -> None:
+        """Write to the audit what became of a pod with a node."""
+        audit.committed(_WORDS[self._mode], self._owner, pod.key, pod.metadata.uid, node, word)
