@@ -1,16 +1,18 @@
 """Generates the Python stubs of all .proto files, or checks that the committed ones are up to date.
 
-Without options it writes *_pb2*.py[i] of each package. With ``--check`` it writes nothing,
-lists what is stale, and its exit code is 1 if anything is.
+Without options it writes *_pb2*.py[i] of each package, and the gRPC service config of the public contract.
+With ``--check`` it writes nothing, lists what is stale, and its exit code is 1 if anything is.
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from google.protobuf.descriptor_pb2 import FileDescriptorSet, MethodOptions
 from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no types
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,15 +40,33 @@ class Package:
 PACKAGES = (
     Package("mooring/v1", out="clients/python", module="mooring_client.v1"),
     # ``_pb2_grpc`` modules without a service would be empty.
-    Package("mooring/kubernetes/v1", services=False),
-    # Contracts of others, which adapters speak, are beside their stubs.
+    Package(
+        "mooring/recording/v1", out="clients/python", module="mooring_client.recording.v1", services=False
+    ),
+    # Kubernetes' messages, and the contracts that adapters speak, are beside their stubs.
+    Package("mooring/kubernetes/v1", source="server", services=False),
     Package("mooring_estimator/wire", source="adapters", out="adapters"),
     Package("mooring_expander/wire", source="adapters", out="adapters"),
 )
 
 
+CONTRACT = "protos/mooring/v1"
+SERVICE_CONFIG = f"{CONTRACT}/service_config.json"
+
+RETRY_POLICY = {
+    "maxAttempts": 4,
+    "initialBackoff": "0.1s",
+    "maxBackoff": "2s",
+    "backoffMultiplier": 2,
+    # RESOURCE_EXHAUSTED is also a library's own limit of a message's size, which a retry meets again.
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+
+
 def generate(out: Path) -> None:
-    """Write every stub below ``out``. Raises SystemExit if protoc rejects a file."""
+    """Write every stub and the service config below ``out``. Raises SystemExit if protoc rejects a file."""
+    (out / CONTRACT).mkdir(parents=True, exist_ok=True)
+    (out / SERVICE_CONFIG).write_text(service_config(), encoding="utf-8")
     for package in PACKAGES:
         source, target = ROOT / package.source, out / package.target
         target.mkdir(parents=True, exist_ok=True)
@@ -59,6 +79,24 @@ def generate(out: Path) -> None:
             for stub in (Path(made) / package.path).iterdir():
                 text = _of_modules(stub.read_text(encoding="utf-8"))
                 (target / stub.name).write_text(text, encoding="utf-8")
+
+
+def service_config() -> str:
+    """Return the gRPC service config, JSON, by which a library repeats the calls that are idempotent."""
+    with tempfile.TemporaryDirectory() as made:
+        described = Path(made) / "contract.binpb"
+        files_of_services = map(str, sorted((ROOT / CONTRACT).glob("*_service.proto")))
+        _protoc(ROOT / "protos", f"--descriptor_set_out={described}", *files_of_services)
+        files_described = FileDescriptorSet.FromString(described.read_bytes()).file
+    names = [
+        {"service": f"{file.package}.{service.name}", "method": method.name}
+        for file in files_described
+        for service in file.service
+        for method in service.method
+        if method.options.idempotency_level != MethodOptions.IDEMPOTENCY_UNKNOWN
+    ]
+    config = {"methodConfig": [{"name": names, "retryPolicy": RETRY_POLICY}]}
+    return json.dumps(config, indent=2) + "\n"
 
 
 def _of_modules(text: str) -> str:
@@ -81,8 +119,9 @@ def _protoc(source: Path, *arguments: str) -> None:
 
 def stubs(root: Path) -> dict[str, bytes]:
     """Return the generated files below ``root``: relative path to content."""
-    found = (p for package in PACKAGES for p in (root / package.target).glob("*_pb2*.py*"))
-    return {str(p.relative_to(root)): p.read_bytes() for p in found if p.suffix in (".py", ".pyi")}
+    found = [p for package in PACKAGES for p in (root / package.target).glob("*_pb2*.py*")]
+    found += (root / CONTRACT).glob("*.json")
+    return {str(p.relative_to(root)): p.read_bytes() for p in found if p.suffix in (".py", ".pyi", ".json")}
 
 
 def differences(root: Path = ROOT) -> list[str]:

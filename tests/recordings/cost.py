@@ -21,7 +21,7 @@ from mooring.recordings.recorder import Recorded, Recorder
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.service.wire.decision_messages import write_decision
 from mooring.testing import make_node
-from mooring_client.v1 import recording_pb2
+from mooring_client.recording.v1 import recording_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from tests.decision_journal.cost import CALLS_OVER_GRPC, Work, batches, one_by_one
 from tests.process import until

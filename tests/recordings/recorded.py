@@ -12,7 +12,7 @@ from mooring.app.options import DecisionOptions
 from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.recorder import Recorded, Recorder
 from mooring.service.wire.decision_messages import write_decision
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 from tests.decision_journal.churning import NODES, ask, change, node_of
 from tests.service.backends import Direct, World, world
 

@@ -30,7 +30,7 @@ from mooring.recordings.segments import (
 )
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.recordings.recorded import REMEMBERED, record_churn, recorder_of, until
 from tests.service.backends import Direct, sent, world

@@ -21,6 +21,7 @@ from tests.recordings.recorded import REMEMBERED, record_churn, recorder_of
 from tests.service.backends import Direct, configuration, profile, sent, world
 
 RECORDED = EngineOptions(kube_version="")
+EARLIER = Path(__file__).parents[1] / "testdata" / "recordings"
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,15 @@ def test_the_same_rules_decide_the_same(seed: int, tmp_path: Path) -> None:
     assert [step.total for step in steps] == [step.message.total for step in steps]
     assert not replay.tally.skipped
     assert "recorded → replayed moves 0 %" in replay.tally.sentence()
+
+
+def test_a_recording_of_an_earlier_build_is_read_and_decided_the_same() -> None:
+    """Written by the last build in which the messages of its entries were those of mooring.v1."""
+    replay = replay_of(EARLIER, RECORDED, seed=None)
+    steps = [step for step in replay.steps() if isinstance(step, Compared)]
+    assert len(steps) > 30
+    assert {step.ending for step in steps} == {Ending.SAME}
+    assert not replay.tally.skipped
 
 
 def test_another_seed_moves_ties_alone(churned: Path) -> None:

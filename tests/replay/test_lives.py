@@ -26,7 +26,7 @@ from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_p
 from mooring.replay.at_once import AtOnce
 from mooring.replay.lives import PlayedAttempt
 from mooring.testing import make_node, make_pod
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 from tests.cli.commands import environment
 
 SECOND = 1_000_000

@@ -20,7 +20,7 @@ from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no types
 from tools.docs.pages import ROOT
 
 PROTOS = ROOT / "protos"
-PACKAGE = "mooring/v1"
+PACKAGES = ("mooring/v1", "mooring/recording/v1")
 
 # The numbers of these fields in descriptor.proto, of which the paths of comments are made.
 MESSAGE, ENUM, SERVICE = 4, 5, 6
@@ -46,7 +46,7 @@ def write_pages(folder: Path) -> list[Path]:
 def _described() -> list[FileDescriptorProto]:
     """Return the contract's files with their comments."""
     well_known = str(files("grpc_tools") / "_proto")
-    sources = [str(file) for file in sorted((PROTOS / PACKAGE).glob("*.proto"))]
+    sources = [str(file) for package in PACKAGES for file in sorted((PROTOS / package).glob("*.proto"))]
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "contract.binpb"
         options = (f"-I{PROTOS}", f"-I{well_known}", "--include_source_info", f"--descriptor_set_out={out}")
@@ -184,5 +184,5 @@ class Page:
         home = self._homes.get(name)
         if home is None:
             return f"`{name.removeprefix('.')}`"
-        short = name.removeprefix(f".{self._file.package}.")
+        short = name.rpartition(".v1.")[2]
         return f"[{short}]({home}.md#{_anchor(short)})"

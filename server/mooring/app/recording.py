@@ -24,7 +24,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder
 from mooring.service.wire.decision_messages import write_decision
 from mooring.telemetry.metrics import Metrics
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 
 
 def start_recording(

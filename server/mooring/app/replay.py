@@ -18,7 +18,7 @@ from mooring.replay.again import Again, Compared, Ending, Skipped, Step
 from mooring.replay.lives import Lives
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.profiles.registry import Registry
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Measurement, Node, Pod
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
 from mooring.recordings.segments import Place, RecordingError, no_recording, read_segment, segments_of
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 
 FREE_ROWS = 1 << 16
 """The most rows above twice the number of nodes seen in a file that a node's row may have: rows of nodes

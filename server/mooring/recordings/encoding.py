@@ -14,8 +14,8 @@ from mooring.decisions.records import Record
 from mooring.framework.objects import Node, Pod
 from mooring.framework.objects.meta import shown_annotations
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
+from mooring_client.recording.v1 import recording_pb2 as pb
 from mooring_client.v1 import decision_service_pb2 as decision_pb
-from mooring_client.v1 import recording_pb2 as pb
 
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 

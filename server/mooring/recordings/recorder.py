@@ -33,7 +33,7 @@ from mooring.framework.pod_table import PodRecord
 from mooring.recordings.encoding import EntryEncoder, WriteDecision, record_of_pod
 from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_path, segments_of
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 
 log = logging.getLogger(__name__)
 

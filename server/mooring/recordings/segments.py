@@ -14,7 +14,7 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 
 from mooring.framework.errors import InvalidArgumentError
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 
 if sys.version_info >= (3, 14):
     from compression import zstd

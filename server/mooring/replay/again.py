@@ -29,9 +29,9 @@ from mooring.runtime.answers import (
 )
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
+from mooring_client.recording.v1.recording_pb2 import DecisionEntry
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import PodReference
-from mooring_client.v1.recording_pb2 import DecisionEntry
 
 _SELECTING = (pb.DECISION_KIND_SCHEDULE, pb.DECISION_KIND_DRY_RUN)
 _DECIDED = (pb.DECISION_RESULT_SCHEDULED, pb.DECISION_RESULT_UNSCHEDULABLE)

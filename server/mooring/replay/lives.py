@@ -44,7 +44,7 @@ from mooring.scheduler.queue import (
 )
 from mooring.scheduler.queue.cluster_events import POD_LEFT
 from mooring.scheduler.scheduling_failure import failed, rejected_by_nodes, rejected_by_plugin
-from mooring_client.v1.recording_pb2 import PodEntry as PodMessage
+from mooring_client.recording.v1.recording_pb2 import PodEntry as PodMessage
 
 SOURCE = "recording"
 

@@ -23,7 +23,7 @@ from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import UNPLACED, PodRecord
 from mooring.recordings.encoding import EntryEncoder
 from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_path
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 from tests.laboratories.bench.cluster import node, node_name
 from tests.laboratories.bench.variety import DEPLOYMENTS, deployed
 from tests.laboratories.bench.workload import Repeat, Sample, Size, Workload

@@ -18,7 +18,7 @@ from mooring.recordings.playback import Moment, play
 from mooring.recordings.segments import Place, RecordingError, SegmentWriter, _messages_of, segment_path
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
-from mooring_client.v1 import recording_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb
 from tests.laboratories.fuzz.judging import Judge, Target, check, check_text
 from tests.laboratories.fuzz.mutating import change_message, changed_bytes, changed_json
 
