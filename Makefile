@@ -16,7 +16,7 @@ RUNS ?= 5
 MINUTES ?= 10
 # One more than there are cores, as tests of processes and deadlines mostly wait.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
-# How many examples properties try: `dev` a third, `ci` all.
+# How many examples properties try: `dev` a fifth, `ci` all.
 HYPOTHESIS_PROFILE ?= dev
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS_PROFILE) --ignore=tests/laboratories/e2e
 # Tests start a hundred processes, each of which would compile mooring again: a third of its time.
@@ -36,7 +36,7 @@ run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluste
 test: $(VENV)/dev.stamp ## Run the fast tests, which need nothing but Python
 	$(PYTEST) --dist worksteal -m "not (slow or packaging or browser)" $(ARGS)
 
-test-slow: $(VENV)/dev.stamp ## Run the tests that find little for their time: small rounds of the laboratories, older releases, notebooks
+test-slow: $(VENV)/dev.stamp ## Run the tests that find little for their time: processes, most recorded answers, rounds of the laboratories
 	$(PYTEST) --dist worksteal -m slow $(ARGS)
 
 test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them

@@ -20,15 +20,24 @@ from tests.cluster.following import node, pod
 from tests.fake_api_server import FakeApiServer
 from tests.process import until
 
-POD = PodReference(namespace="default", name="p", uid="u")
-TEMPLATES = [pb.PodTemplate(pod=PodSource(reference=POD))]
 MODE = pb.COMMIT_MODE_BIND
-CALLS: dict[str, tuple[str, Any]] = {
-    "Bind": ("Bind", pb.BindRequest(pod=POD, node="n1")),
-    "Schedule": ("Schedule", pb.ScheduleRequest(templates=TEMPLATES, commit_mode=MODE)),
-}
+PODS = tuple(f"p{number}" for number in range(4))
+
+
+def reference(pod: str) -> PodReference:
+    return PodReference(namespace="default", name=pod, uid=f"uid-{pod}")
+
+
+def bind(pod: str) -> tuple[str, Any]:
+    return "Bind", pb.BindRequest(pod=reference(pod), node="n1")
+
+
+def schedule(pod: str, mode: pb.CommitMode.ValueType = MODE) -> tuple[str, Any]:
+    templates = [pb.PodTemplate(pod=PodSource(reference=reference(pod)))]
+    return "Schedule", pb.ScheduleRequest(templates=templates, commit_mode=mode)
+
+
 GROUPS = ("ScheduleGroups", pb.ScheduleGroupsRequest(groups=[pb.GroupToSchedule()], commit_mode=MODE))
-ORDER = json.dumps({"PodName": "p", "PodNamespace": "default", "PodUID": "u", "Node": "n1"}).encode()
 REJECTED = "the client (without a certificate that names it) may not call"
 WARNED = "--insecure-binding: any program that reaches 127.0.0.1:0 may bind any pod to any node"
 
@@ -41,8 +50,8 @@ class Doors:
     server: Started
     adapter: Started
 
-    def node(self) -> str:
-        stored = self.fake.get("Pod", "p")
+    def node(self, pod: str) -> str:
+        stored = self.fake.get("Pod", pod)
         assert stored is not None
         return str(stored["spec"].get("nodeName", ""))
 
@@ -57,22 +66,24 @@ class Doors:
                 return str(error.details())
         return ""
 
-    def post(self, url: str) -> str:
+    def post(self, url: str, pod: str) -> str:
         """Why the extender's verb is rejected; "" = it is not."""
-        status, body = fetch(f"{url}/bind", ORDER)
+        order = {"PodName": pod, "PodNamespace": "default", "PodUID": f"uid-{pod}", "Node": "n1"}
+        status, body = fetch(f"{url}/bind", json.dumps(order).encode())
         text = json.loads(body)
         assert status == (403 if "error" in text else 200), text
         return str(text.get("error", text.get("Error")))
 
-    def inside(self) -> str:
-        return self.post(self.server.address("extender"))
+    def inside(self, pod: str) -> str:
+        return self.post(self.server.address("extender"), pod)
 
-    def beside(self) -> str:
-        return self.post(self.adapter.ready.split()[-1])
+    def beside(self, pod: str) -> str:
+        return self.post(self.adapter.ready.split()[-1], pod)
 
 
-WAYS: dict[str, Callable[[Doors], str]] = {
-    **{name: lambda doors, call=call: doors.call(*call) for name, call in CALLS.items()},  # type: ignore[misc]
+WAYS: dict[str, Callable[[Doors, str], str]] = {
+    "Bind": lambda doors, pod: doors.call(*bind(pod)),
+    "Schedule": lambda doors, pod: doors.call(*schedule(pod)),
     "extender in the server": Doors.inside,
     "extender beside it": Doors.beside,
 }
@@ -81,7 +92,7 @@ WAYS: dict[str, Callable[[Doors], str]] = {
 @contextmanager
 def doors(folder: Path, *flags: str, adapter: tuple[str, ...] = ()) -> Iterator[Doors]:
     with FakeApiServer() as fake, ExitStack() as running:
-        fake.add(node("n1"), pod("p", metadata={"uid": "u"}))
+        fake.add(node("n1"), *(pod(name, metadata={"uid": f"uid-{name}"}) for name in PODS))
         source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
         more = ("--source", source, "--extender-listen", "127.0.0.1:0", *flags)
         server = running.enter_context(serving_process(folder, *more))
@@ -94,24 +105,26 @@ def doors(folder: Path, *flags: str, adapter: tuple[str, ...] = ()) -> Iterator[
 
 def test_to_come_from_this_machine_is_not_enough_to_bind(tmp_path: Path) -> None:
     with doors(tmp_path) as there:
-        assert {name: REJECTED in way(there) for name, way in WAYS.items()} == dict.fromkeys(WAYS, True)
+        assert {name: REJECTED in way(there, "p0") for name, way in WAYS.items()} == dict.fromkeys(WAYS, True)
         assert REJECTED in there.call(*GROUPS)
-        assert there.node() == ""
-        reserved = pb.ScheduleRequest(templates=TEMPLATES, commit_mode=pb.COMMIT_MODE_RESERVE)
-        assert there.call("Schedule", reserved) == ""
+        assert there.node("p0") == ""
+        assert there.call(*schedule("p0", pb.COMMIT_MODE_RESERVE)) == ""
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_flag_lets_all_bind_and_is_warned_of(way: Callable[[Doors], str], tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_flag_lets_all_bind_and_is_warned_of(tmp_path: Path) -> None:
     flag = ("--insecure-binding",)
     with doors(tmp_path, *flag, adapter=flag) as there:
-        assert (way(there), there.node()) == ("", "n1")
+        answers = {name: way(there, pod) for (name, way), pod in zip(WAYS.items(), PODS, strict=True)}
+        assert answers == dict.fromkeys(WAYS, "")
+        assert [there.node(pod) for pod in PODS] == ["n1"] * len(PODS)
         assert there.server.log.read_text().count(WARNED) == 2, "for gRPC and for the extender"
         assert there.adapter.log.read_text().count(WARNED) == 1
 
 
+@pytest.mark.slow
 def test_the_owner_of_a_unix_socket_binds_and_lends_that_to_nobody(tmp_path: Path) -> None:
     """The adapter beside the server connects to the socket, so its own callers need a certificate."""
     with doors(tmp_path, "--listen", f"unix:{tmp_path}/mooring.sock") as there:
-        assert (REJECTED in there.beside(), there.node()) == (True, "")
-        assert (there.call(*CALLS["Bind"]), there.node()) == ("", "n1")
+        assert (REJECTED in there.beside("p0"), there.node("p0")) == (True, "")
+        assert (there.call(*bind("p0")), there.node("p0")) == ("", "n1")

@@ -249,6 +249,7 @@ def on_a_terminal(*command: Any, changes: dict[str, str]) -> str:
     return os.read(reader, 65536).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "coloured"),
     [pytest.param({}, True, id="plain"), pytest.param({"NO_COLOR": "1"}, False, id="NO_COLOR")],

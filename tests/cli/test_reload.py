@@ -172,6 +172,7 @@ def test_its_own_pod_is_found_by_namespace_and_host_name(
     assert own_pod(state, tmp_path / "absent") is None
 
 
+@pytest.mark.slow
 def test_no_call_fails_while_the_file_of_a_server_changes(tmp_path: Path) -> None:
     """Each decision is made by the configuration of before or that of after; a bad file changes nothing."""
     found = reload(tmp_path, changes=4, rate=200)

@@ -31,6 +31,7 @@ def fake() -> Iterator[FakeApiServer]:
         yield running
 
 
+@pytest.mark.slow
 def test_what_was_bound_since_the_backup_is_bound_again_and_an_event_says_why(
     fake: FakeApiServer, tmp_path: Path
 ) -> None:

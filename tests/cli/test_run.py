@@ -69,7 +69,9 @@ def assert_first_decision(shown: str) -> None:
     assert re.search(r"^worker-a1 +passed +\d+ *$", shown, re.MULTILINE)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=["SIGTERM", "Ctrl-C"]
+)
 def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> None:
     with running(tmp_path) as run:
         assert re.fullmatch(
@@ -87,6 +89,7 @@ def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> No
         assert "Traceback" not in run.log.read_text()
 
 
+@pytest.mark.slow
 def test_the_sample_cluster_lives(tmp_path: Path) -> None:
     """The server decides about pending pods, one waits for a stated reason, and a pod comes and goes."""
     with running(tmp_path) as run, grpc.insecure_channel(run.address("grpc")) as channel:
@@ -130,6 +133,7 @@ def test_a_first_decision_waits_until_the_adapter_reaches_the_server() -> None:
     assert answers == []
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_ends_the_other_one(tmp_path: Path) -> None:
     with running(tmp_path) as run:
         parts = children(run.process.pid)
@@ -139,6 +143,7 @@ def test_a_process_that_dies_ends_the_other_one(tmp_path: Path) -> None:
         assert "mooring: mooring-extender ended with exit code -9" in run.log.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["LISTEN", "EXTENDER_LISTEN"])
 def test_a_taken_port(name: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

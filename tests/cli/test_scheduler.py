@@ -62,6 +62,7 @@ def test_pods_are_bound_and_sigterm_ends_it_in_order(fake: FakeApiServer, tmp_pa
     assert '"resourceName":"mooring"' in started.log.read_text(), "the configuration in force is shown"
 
 
+@pytest.mark.slow
 def test_sigterm_gives_back_what_waits_to_be_bound(fake: FakeApiServer, tmp_path: Path) -> None:
     """Deciding is faster than 20 requests a second: most pods wait for their turn when the end comes."""
     fake.add(*(pending(f"p-{number}") for number in range(200)))
@@ -74,6 +75,7 @@ def test_sigterm_gives_back_what_waits_to_be_bound(fake: FakeApiServer, tmp_path
     assert lease(fake)["holderIdentity"] == ""
 
 
+@pytest.mark.slow
 def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
     """C1: the leader is stopped while another one takes the lease; it sends no binding any more, and ends."""
     with scheduler(fake, tmp_path, *QUICK) as started:
@@ -109,6 +111,7 @@ def test_nothing_is_bound_on_a_state_that_is_too_old(fake: FakeApiServer, tmp_pa
         assert probe(port, "readyz") == (200, "ok\n")
 
 
+@pytest.mark.slow
 def test_sigterm_ends_it_before_it_knows_the_cluster(fake: FakeApiServer, tmp_path: Path) -> None:
     fake.faults.on("GET", "/pods$", Hang())
     kubeconfig = fake.kubeconfig(tmp_path / "kubeconfig")
@@ -223,6 +226,7 @@ def test_master_names_the_server(fake: FakeApiServer, tmp_path: Path) -> None:
         until(lambda: node_of(fake, "p"), "the binding")
 
 
+@pytest.mark.slow
 def test_it_says_at_its_start_what_kube_scheduler_does(fake: FakeApiServer, tmp_path: Path) -> None:
     port = free_port()
     with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--v=2") as started:

@@ -275,6 +275,7 @@ def test_new_connections_follow_the_files_and_resume_nothing_earlier(
     assert before != after
 
 
+@pytest.mark.slow
 def test_a_look_up_that_fails_is_tolerated_unless_asked_otherwise(
     fake: FakeApiServer, tmp_path: Path
 ) -> None:
@@ -305,6 +306,7 @@ sys.exit(main(with_plugin("Stuck", Stuck)))
 """
 
 
+@pytest.mark.slow
 def test_a_decision_without_end_ends_liveness(fake: FakeApiServer, tmp_path: Path) -> None:
     script, port = tmp_path / "stuck.py", free_port()
     script.write_text(STUCK)
@@ -406,6 +408,7 @@ def test_who_speaks_no_tls_leaves_no_traceback(shared: tuple[int, Started]) -> N
     assert "Traceback" not in started.log.read_text()
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_port_when_asked(fake: FakeApiServer, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     with (

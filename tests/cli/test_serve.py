@@ -29,7 +29,9 @@ from tests.cli.commands import (
 from tests.process import wait_until
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=["SIGTERM", "SIGINT"]
+)
 def test_ready_whatever_hangs_up_then_drained(number: signal.Signals, tmp_path: Path) -> None:
     with serving_process(tmp_path, "--extender-listen", "127.0.0.1:0") as server:
         assert re.fullmatch(
@@ -64,6 +66,7 @@ def test_not_ready_before_the_first_snapshot_is_complete() -> None:
         wait_until(lambda: fetch(f"{server.address('extender')}/readyz")[0] == 200, "a ready adapter")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "said", "unsaid"),
     [
@@ -121,6 +124,7 @@ def test_a_taken_port(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint.startswith(f"mooring: cannot listen on {address}: ")
 
 
+@pytest.mark.slow
 def test_ports_by_environment(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"

@@ -30,7 +30,15 @@ def shown() -> Iterator[tuple[Path, str, str]]:
 
 @pytest.mark.parametrize(
     ("folder", "command", "output"),
-    [pytest.param(*case, id=f"{case[0].name}: {case[1]}") for case in shown()],
+    [
+        # A command of the shell is a process of mooring, which takes a second to start.
+        pytest.param(
+            *case,
+            id=f"{case[0].name}: {case[1]}",
+            marks=() if OF_MOORING.fullmatch(case[1]) else pytest.mark.slow,
+        )
+        for case in shown()
+    ],
 )
 def test_the_output_shown_is_the_real_one(
     folder: Path,

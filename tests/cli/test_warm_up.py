@@ -54,6 +54,7 @@ def test_it_ends_when_it_is_time_to_stop(compiled: list[int]) -> None:
     assert compiled == []
 
 
+@pytest.mark.slow
 def test_a_server_is_warmed_up_by_itself(tmp_path: Path) -> None:
     with serving_process(tmp_path) as server:
         until(lambda: "warmed up for 6 nodes" in server.log.read_text())

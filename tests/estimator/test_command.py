@@ -60,7 +60,7 @@ def health(channel: grpc.Channel, service: str = "") -> Any:
     return health_pb2.HealthCheckResponse.ServingStatus.Name(status)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
     with (
         world(NODE) as w,
@@ -74,6 +74,7 @@ def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
         assert process.wait(LONG) == 0
 
 
+@pytest.mark.slow
 def test_without_mooring_it_is_alive_and_not_ready() -> None:
     with (
         command("--server", f"127.0.0.1:{free_port()}") as (_, address),
@@ -92,6 +93,7 @@ def credentials(authority: Authority, shown: Pair | None) -> grpc.ChannelCredent
     return grpc.ssl_channel_credentials(authority.certificate.read_bytes(), *pair)
 
 
+@pytest.mark.slow
 def test_certificates_on_both_sides(tmp_path: Path) -> None:
     outer, inner = Authority(tmp_path / "outer"), Authority(tmp_path / "inner")
     adapter, karmada, own, server = (
@@ -141,6 +143,7 @@ def test_wrong_usage(
     assert text in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "text"),
     [

@@ -45,7 +45,7 @@ def status_of(path: str, connection: http.client.HTTPConnection) -> int:
     return connection.getresponse().status
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
     with (
         grpc_server(Rules()) as address,
@@ -64,6 +64,7 @@ def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
         assert process.stdout.read() == ""
 
 
+@pytest.mark.slow
 def test_drains_after_a_signal_until_the_next() -> None:
     """Not ready and ending its connections, it still answers; a second signal ends that."""
     with (
@@ -138,6 +139,7 @@ def test_a_switch(flags: list[str], value: bool) -> None:
     assert "--insecure-listen[=BOOL]" in parser.format_help()
 
 
+@pytest.mark.slow
 def test_a_hangup_is_told_and_changes_nothing() -> None:
     with (
         subprocess.Popen(

@@ -11,6 +11,7 @@ FILES = [
     for file in sorted((ROOT / folder).rglob("*.py"))
     if "v1" not in file.parts
 ]
+SINGLE = re.compile(r"(?<!`)`[^`]+`(?!`)")
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -58,8 +59,10 @@ def test_code_has_double_backticks() -> None:
     assert [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in FILES
-        for node in ast.walk(ast.parse(file.read_text()))
+        # To parse a file takes a hundred times as long as to search it.
+        if SINGLE.search(text := file.read_text())
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
-        and re.search(r"(?<!`)`[^`]+`(?!`)", str(node.value.value))
+        and SINGLE.search(str(node.value.value))
     ] == []

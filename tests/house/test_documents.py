@@ -70,11 +70,13 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_tutorial_tests_pass(tutorial: Path) -> None:
     done = run(sys.executable, "-m", "pytest", "-q", cwd=tutorial, path=tutorial / "installed")
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_the_tutorial_plugin_is_listed(tutorial: Path) -> None:
     done = run(MOORING, "plugins", cwd=tutorial, path=tutorial / "installed")
     assert done.returncode == 0, done.stderr
@@ -82,11 +84,13 @@ def test_the_tutorial_plugin_is_listed(tutorial: Path) -> None:
     assert "rack-affinity" in line
 
 
+@pytest.mark.slow
 def test_the_tutorial_configuration_is_valid(tutorial: Path) -> None:
     done = run(MOORING, "config", "check", "config.yaml", cwd=tutorial, path=tutorial / "installed")
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_the_recipes_pass_their_tests(tmp_path: Path) -> None:
     for name in RECIPES:
         (tmp_path / name).write_text(FILES[name])
@@ -94,6 +98,7 @@ def test_the_recipes_pass_their_tests(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", RULES)
 def test_the_check_finds_no_fault_in_a_recipe(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -146,6 +151,7 @@ def test_the_extender_stanza_is_valid(file: str, tmp_path: Path, capsys: pytest.
     assert (done.code, done.out) == (0, "ok\n"), done.err
 
 
+@pytest.mark.slow
 def test_the_plugins_of_the_pages_are_typed(tmp_path: Path) -> None:
     files = ["rack_affinity.py", CACHED, PURE, LEDGER, MEASURED, "own_rack.py", *RECIPES]
     for name in files:
@@ -185,6 +191,7 @@ def test_only_the_cacheable_plugins_of_the_tutorial_are_cached(
     assert (Signer().sign(make_pod(), profile) is not None) is cached
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", [False, True], ids=["not installed", "installed"])
 def test_a_program_brings_its_plugin_along(installed: bool, tutorial: Path, tmp_path: Path) -> None:
     for name in ("my_mooring.py", "rack_affinity.py"):

@@ -1,6 +1,6 @@
 """Rules for names: a text search for a class finds that class and nothing else."""
 
-import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -10,7 +10,7 @@ SERVER = ROOT / "server" / "mooring"
 
 
 def classes(file: Path) -> list[str]:
-    return [node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef)]
+    return re.findall(r"^ *class (\w+)[(:\[]", file.read_text(), re.MULTILINE)
 
 
 def test_no_two_classes_of_the_server_have_the_same_name() -> None:

@@ -162,6 +162,7 @@ print(sum(compiled.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_loops_that_an_image_was_built_with_are_read_from_its_read_only_root() -> None:
     def hits(*, read_only: bool) -> int:
         command = [sys.executable, "-c", BUILT.format(read_only=read_only)]

@@ -236,6 +236,7 @@ class TestRules:
         found = cluster(*pods(1)).with_rules(only_hdd).explain("p0")
         assert found.why_not("n1") == ["OnlyHdd: node(s) had no spinning disk"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("rule", "selected"),
         [pytest.param(prefer_quiet, "n1", id="score"), pytest.param(only_hdd, "n2", id="filter")],

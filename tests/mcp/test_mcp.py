@@ -97,6 +97,7 @@ def answer(server: str, name: str, **arguments: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_the_command_offers_tools_that_only_read(server: str) -> None:
     program = StdioServerParameters(
         command=sys.executable, args=["-m", "mooring", "mcp", "--server", server], env=environment()

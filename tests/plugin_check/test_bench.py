@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from mooring.app.options import EngineOptions
@@ -16,6 +18,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (bench, deciding):
         # With more decisions on a faster machine the nodes would fill up.
         monkeypatch.setattr(module, "ROUND_DECISIONS", 5)
+    monkeypatch.setattr(deciding, "ROUND_SECONDS", math.inf)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
@@ -30,6 +30,7 @@ from mooring.framework.named_node import without_named_node
 from mooring.framework.pod_aspects import without_amounts, without_claims, without_group
 from mooring.plugins.in_tree import IN_TREE
 from mooring.testing import make_pod
+from tests.examples import examples
 from tests.plugins import strategies
 from tests.plugins.harness import cluster, make
 
@@ -133,7 +134,7 @@ def twins(pod: Pod, other: Pod) -> list[Pod]:
     ]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(nodes=strategies.nodes(), placed=strategies.placed_pods(), pod=pods(), other=pods())
 def test_equal_signatures_mean_equal_answers(
     nodes: list[Node], placed: list[Pod], pod: Pod, other: Pod
@@ -166,7 +167,7 @@ def without_labels(pod: Pod) -> Pod:
         pytest.param(Aspect.GROUP, without_group, id="group"),
     ],
 )
-@settings(max_examples=60)
+@examples(60)
 @given(pod=pods())
 def test_aspects_that_are_not_named_change_no_dependencies(
     aspect: Aspect, without: Callable[[Pod], Pod], pod: Pod
@@ -177,7 +178,7 @@ def test_aspects_that_are_not_named_change_no_dependencies(
             assert plugin.dependencies(without(pod)) == plugin.dependencies(pod), kind
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(pod=pods())
 def test_amounts_change_the_signature_alone(pod: Pod) -> None:
     for kind in DECLARING:
@@ -190,7 +191,7 @@ def test_amounts_change_the_signature_alone(pod: Pod) -> None:
             ), kind
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(nodes=strategies.nodes(), placed=strategies.placed_pods(), pod=pods())
 def test_a_plugin_that_declares_no_rejection_rejects_no_node(
     nodes: list[Node], placed: list[Pod], pod: Pod

@@ -7,7 +7,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.state import State
@@ -37,6 +37,7 @@ from mooring.runtime.pure.reads import (
     written,
 )
 from mooring.runtime.pure.views import NodesView, Seen, SnapshotView
+from tests.examples import examples
 from tests.laboratories.histories.cluster import Cluster, Scene
 from tests.laboratories.histories.pods import kind_of_pod, pod_of
 from tests.plugins.harness import make
@@ -96,7 +97,7 @@ def part_of(key: Key) -> Part:
     return parts & Part.RESOURCES if key[0] in (ALLOCATABLE, OFFERED, REQUESTED) else parts
 
 
-@settings(max_examples=20)
+@examples(60)
 @given(seed=st.integers(0, 1 << 32), notes=st.booleans())
 def test_declared_parts_and_kinds_name_all_that_is_read(seed: int, notes: bool) -> None:
     dice = Random(seed)

@@ -184,6 +184,7 @@ def test_pods_placed_at_once_go_where_the_long_way_leads(
     assert any(not attempt.node for attempt in found)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_come_out(tmp_path: Path) -> None:
     events: list[Event] = [(0, small(f"n{at}", "8")) for at in range(6)]
     for at in range(120):

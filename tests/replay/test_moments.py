@@ -36,6 +36,7 @@ def test_a_time_before_the_recording(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "begins at 2026-09-21T14:13:20Z; nothing is known of 2026-09-01T00:00:00Z" in answer.err
 
 
+@pytest.mark.slow
 def test_a_server_over_a_recording_has_sessions_of_it(tmp_path: Path) -> None:
     recording = tmp_path / "recording"
     recording.mkdir()

@@ -12,6 +12,7 @@ from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError, UnavailableError
 from mooring.framework.objects import PodGroup
 from mooring.testing import make_node, make_pod
+from tests.examples import seeds
 
 from .test_pod_groups import gang, member
 from .world import World
@@ -141,7 +142,7 @@ class History:
             self.world.cluster.put(self._pod(pod.metadata.name, pod.group[1]))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30, inner=6))
 def test_history(seed: int) -> None:
     history = History(seed)
     history.play()

@@ -188,6 +188,7 @@ def test_a_watch_may_end_while_its_answer_is_written(caplog: pytest.LogCaptureFi
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
+@pytest.mark.slow
 def test_watches_can_be_given_up_by_the_thousand() -> None:
     with running() as mooring, grpc.insecure_channel(mooring.server.health_address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)

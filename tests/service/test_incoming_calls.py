@@ -55,15 +55,16 @@ def message(request: bytes) -> bytes:
     ("method", "streams", "body", "body_timeout"),
     [
         pytest.param(METHOD, 100, b"", LONG, id="headers only"),
-        pytest.param(METHOD, 100, b"\0\0\0\1\0ab", LONG, id="half a body"),
-        pytest.param(METHOD, 100, b"", 0.2, id="headers only, again and again"),
-        pytest.param(REFLECTION, 30, b"", LONG, id="reflection that asks nothing"),
+        pytest.param(METHOD, 100, b"\0\0\0\1\0ab", LONG, id="half a body", marks=pytest.mark.slow),
+        pytest.param(METHOD, 100, b"", 0.2, id="headers only, again and again", marks=pytest.mark.slow),
+        pytest.param(REFLECTION, 30, b"", LONG, id="reflection that asks nothing", marks=pytest.mark.slow),
         pytest.param(
             REFLECTION,
             30,
             message(reflection_pb2.ServerReflectionRequest(list_services="*").SerializeToString()),
             LONG,
             id="reflection that asks no more",
+            marks=pytest.mark.slow,
         ),
     ],
 )

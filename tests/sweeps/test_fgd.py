@@ -71,6 +71,7 @@ def test_a_pod_goes_to_the_models_that_it_names(tmp_path: Path) -> None:
     assert placed(tmp_path, file, trace)["placed"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not TRACES.is_dir(), reason="the traces are not part of the repository")
 def test_the_published_result(tmp_path: Path) -> None:
     nodes, pods = TRACES / "openb_node_list_all_node.csv.gz", TRACES / "openb_pod_list_default.csv.gz"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from mooring.app.options import EngineOptions
 from mooring.sweeps.plan import Run, SweepPlan
 from mooring.sweeps.results import Results, Spread
-from mooring.sweeps.workers import LocalWorkers
+from mooring.sweeps.workers import Ended, LocalWorkers, placed_or_why
 from mooring.testing.builders import pod_manifest
 from tests.cli.commands import call, scoring, write_config, write_manifests
 from tests.sweeps.dying import Dying, Raising
@@ -36,6 +37,16 @@ def cluster(tmp_path: Path) -> Path:
     return write_manifests(tmp_path / "small.yaml", *map(node, "abc"), *pods)
 
 
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are placed here: a worker's process takes a second to start."""
+
+    def work(_: LocalWorkers, sweep: SweepPlan, runs: Sequence[Run]) -> Iterator[Ended]:
+        return ((run, placed_or_why(sweep, run)) for run in runs)
+
+    monkeypatch.setattr(LocalWorkers, "work", work)
+
+
 def test_a_row_for_each_run(cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     most = write_config(tmp_path / "most.yaml", scoring(("NodeResourcesBalancedAllocation", 1)))
     runs = ("--workload", cluster, "--config", most, "--config", f"other={most}", "--seeds", "1-2,5")
@@ -46,6 +57,7 @@ def test_a_row_for_each_run(cluster: Path, tmp_path: Path, capsys: pytest.Captur
     assert {(row["arrived"], row["placed"], row["cpu %"]) for row in result.document} == {(7, 6, 75.0)}
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_packing_looks_different_from_spreading(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = write_manifests(tmp_path / "nodes.yaml", *map(node, "abc"))
     pods = write_manifests(tmp_path / "pods.yaml", *(pod(f"p{at}") for at in range(2)))
@@ -67,6 +79,7 @@ def test_packing_looks_different_from_spreading(tmp_path: Path, capsys: pytest.C
     assert found["pack"]["pods per node, deviation"] > found["spread"]["pods per node, deviation"]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_more_important_pods_preempt_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     running = pod_manifest("there", node="a", requests={"cpu": "4"}, metadata=CONTROLLED)
     important = pod_manifest("important", requests={"cpu": "4"}, spec={"priority": 7})
@@ -75,6 +88,7 @@ def test_more_important_pods_preempt_others(tmp_path: Path, capsys: pytest.Captu
     assert [row[name] for name in ("arrived", "placed", "preempted", "nodes used")] == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_the_same_bytes_whoever_works(
     form: str, cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -88,6 +102,7 @@ def test_the_same_bytes_whoever_works(
     assert written[0] == written[1]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_the_table_has_mean_lowest_and_highest(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "sweep", "--workload", f"tiny={cluster}", "--workers", 1, "--seeds", "0,1")
     lines = [line.split() for line in result.out.splitlines()]
@@ -111,6 +126,7 @@ def test_a_worker_that_dies_costs_its_own_run(cluster: Path, tmp_path: Path) -> 
     assert set(results.failures.values()) == {"its worker died 3 times"}
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_run_that_fails_is_told(cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("kind: KubeSchedulerConfiguration\n")
@@ -121,6 +137,7 @@ def test_a_run_that_fails_is_told(cluster: Path, tmp_path: Path, capsys: pytest.
     assert "small, broken, seed 0: " in result.err
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_plugin_that_raises_fails_its_run(
     cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,6 +176,7 @@ def test_columns_have_gaps_where_a_run_has_no_such_figure() -> None:
     assert set(results.spread("gpu %")) == {("b", "c")}
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_what_is_written_can_be_read(
     cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,17 +6,18 @@ import json
 
 import pytest
 
+from tests.examples import seeds
 from tests.laboratories.conformance import releases
 from tests.laboratories.conformance.groups.replay import differences
 from tests.laboratories.conformance.groups.run import GROUPS
 from tests.laboratories.conformance.recordings import read_lines, recording
 
 PARTS = 4
-"""The recorded scenarios are replayed in so many tests, for several processes to share."""
+"""The recorded scenarios are replayed in so many tests; the first is in the inner net."""
 
 
 @pytest.mark.parametrize("version", releases.each(GROUPS.versions))
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", seeds(PARTS))
 def test_recorded_groups(version: str, part: int) -> None:
     lines = read_lines(recording("groups", version))
     assert len(lines) >= 300

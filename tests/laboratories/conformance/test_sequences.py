@@ -6,19 +6,20 @@ import json
 
 import pytest
 
+from tests.examples import seeds
 from tests.laboratories.conformance import releases
 from tests.laboratories.conformance.program import NEWEST, VERSIONS
 from tests.laboratories.conformance.recordings import read_lines, recording
 from tests.laboratories.conformance.sequences.replay import differences
 
 PARTS = 8
-"""The recorded sequences are replayed in so many tests, for several processes to share."""
+"""The recorded sequences are replayed in so many tests; the first is in the inner net."""
 
 COUNTS = {NEWEST: 500}
 
 
 @pytest.mark.parametrize("version", releases.each(VERSIONS))
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", seeds(PARTS))
 def test_recorded_sequences(version: str, part: int) -> None:
     lines = read_lines(recording("sequences", version))
     assert len(lines) >= COUNTS.get(version, 100)

@@ -6,15 +6,16 @@ import json
 
 import pytest
 
+from tests.examples import seeds
 from tests.laboratories.conformance.program import NEWEST
 from tests.laboratories.conformance.recordings import read_lines, recording
 from tests.laboratories.conformance.sessions.run import disagreement
 
 PARTS = 4
-"""The recorded versions are replayed in so many tests, for several processes to share."""
+"""The recorded versions are replayed in so many tests; the first is in the inner net."""
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", seeds(PARTS))
 def test_recorded_sessions(part: int) -> None:
     lines = read_lines(recording("sessions", NEWEST))
     assert len(lines) >= 80
