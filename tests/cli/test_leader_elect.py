@@ -13,12 +13,13 @@ import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
 from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.errors_pb2 import ErrorReason
 from mooring_client.v1.objects_pb2 import PodReference, PodSource
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import call, fetch, serving
 from tests.fake_api_server import FakeApiServer
 from tests.process import until
-from tests.service.harness import decode
+from tests.service.harness import decode, failed
 
 ELECTION = {"leaderElect": True, "leaseDuration": "1.5s", "renewDeadline": "1s", "retryPeriod": "200ms"}
 CONFIG = {
@@ -29,14 +30,16 @@ CONFIG = {
 
 
 @contextmanager
-def replica(directory: Path, fake: FakeApiServer) -> Iterator[tuple[SchedulingServiceStub, str]]:
+def replica(directory: Path, fake: FakeApiServer, *more: str) -> Iterator[tuple[SchedulingServiceStub, str]]:
     """Its stub, and where its extender is."""
     directory.mkdir()
     config = directory / "config.json"
     config.write_text(json.dumps(CONFIG))
     flags = ("--config", str(config), "--source", f"kubernetes:{fake.kubeconfig(directory / 'kubeconfig')}")
     with (
-        serving(*flags, "--leader-elect", "--insecure-binding", "--extender-listen", "127.0.0.1:0") as server,
+        serving(
+            *flags, *more, "--leader-elect", "--insecure-binding", "--extender-listen", "127.0.0.1:0"
+        ) as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
         yield SchedulingServiceStub(channel), server.address("extender")
@@ -71,6 +74,27 @@ def test_one_replica_commits_and_another_one_follows_when_it_ends(tmp_path: Path
                 assert "does not lead" in bind_verb(extender, "q")
             until(lambda: bound(second[0], "r"))
         assert {uid for uid, _, _ in fake.history.accepted_bindings()} == {"uid-p", "uid-r"}
+
+
+def test_who_does_not_lead_names_the_leader_and_its_address(tmp_path: Path) -> None:
+    with FakeApiServer() as fake:
+        fake.add(node_manifest("a"), *(pod_manifest(n, metadata={"uid": f"uid-{n}"}) for n in ("p", "q")))
+        addresses = ("first.example:50051", "second.example:50051")
+        with (
+            replica(tmp_path / "first", fake, "--advertise-address", addresses[0]) as first,
+            replica(tmp_path / "second", fake, "--advertise-address", addresses[1]) as second,
+        ):
+            stubs = first[0], second[0]
+            until(lambda: any(bound(stub, "p") for stub in stubs))
+            leads = [bound(stub, "p") for stub in stubs]
+            follower, address = stubs[leads.index(False)], addresses[leads.index(True)]
+            until(partial(finds_a_node, follower, "q"))
+            pod = PodReference(namespace="default", name="q", uid="uid-q")
+            failure = failed(lambda: follower.Bind(pb.BindRequest(pod=pod, node="a"), timeout=10))
+    assert failure.told.reason == ErrorReason.ERROR_REASON_NOT_LEADER
+    assert failure.told.metadata["leader_address"] == address
+    assert failure.told.metadata["leader"].startswith(f"{address}_")
+    assert address in failure.text
 
 
 def finds_a_node(stub: SchedulingServiceStub, name: str) -> bool:

@@ -62,7 +62,7 @@ class Failed:
     code: grpc.StatusCode
     text: str
     info: Any
-    told: CallError
+    told: Any
     violations: list[tuple[str, str]]
 
 

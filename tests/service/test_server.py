@@ -185,6 +185,19 @@ def test_client_certificates_are_required_where_an_authority_is_given() -> None:
     assert failure.code is grpc.StatusCode.UNAVAILABLE
 
 
+def test_a_plain_text_client_of_a_tls_port_has_no_detail_and_the_log_explains_its_handshake(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """gRPC's TLS library ends the connection before any code of ours sees it."""
+    with caplog.at_level("INFO"), running(tls=FILES) as mooring:
+        failure = mooring.fails()
+        address = mooring.server.address
+    assert (failure.code, failure.told) == (grpc.StatusCode.UNAVAILABLE, None)
+    said = "WRONG_VERSION_NUMBER"
+    assert [r.getMessage().startswith(address) for r in caplog.records if said in r.getMessage()] == [True]
+    assert said in capfd.readouterr().err
+
+
 def test_a_broken_rotation_keeps_the_certificate_in_use(tmp_path: Path) -> None:
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
     certificate.write_bytes(CERTIFICATE.read_bytes())

@@ -42,15 +42,20 @@ def _time(seconds: float | None, given: timedelta) -> timedelta:
 
 
 def election_of(
-    asked: LeaderElectionConfiguration, server: ApiServer, metrics: Metrics, lost: Callable[[], None]
+    asked: LeaderElectionConfiguration,
+    server: ApiServer,
+    metrics: Metrics,
+    lost: Callable[[], None],
+    address: str = "",
 ) -> LeaderElection:
     """Take part in the election for the lease of ``asked``, with its times.
 
-    ``lost`` is called when this process led and leads no more.
+    ``lost`` is called when this process led and leads no more. ``address`` is where clients reach it; "" = it
+    is not stated.
     """
     times = lease_times(asked)
     lease = Lease(server, asked.resource_namespace, asked.resource_name, times.renew_deadline / 2)
-    election = LeaderElection(lease, new_identity(), times, SystemClock(), lost)
+    election = LeaderElection(lease, new_identity(address), times, SystemClock(), lost)
     measure_leadership(metrics, asked.resource_name, election.is_leader)
     return election
 

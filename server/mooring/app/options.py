@@ -92,7 +92,10 @@ class RecordingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ElectionOptions:
-    """Overrides of the configuration's leaderElection; None = as configured. Times are in seconds."""
+    """Overrides of the configuration's leaderElection; None = as configured. Times are in seconds.
+
+    ``advertise_address`` is where clients reach this replica, HOST:PORT; "" = not stated.
+    """
 
     leader_elect: bool | None = None
     lease_duration: float | None = None
@@ -100,6 +103,7 @@ class ElectionOptions:
     retry_period: float | None = None
     resource_name: str | None = None
     resource_namespace: str | None = None
+    advertise_address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,7 +314,7 @@ def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None
     server = api_server_of(
         options.source, options.kubeconfig, RequestMetrics(metrics), in_cluster=options.in_cluster
     )
-    election = _election(configuration, server, metrics, lost)
+    election = _election(configuration, server, metrics, lost, options.election.advertise_address)
     api = KubernetesApi(server, election) if server else None
     core = build_core(
         options.engine,
@@ -344,6 +344,7 @@ def _election(
     server: ApiServer | None,
     metrics: Metrics,
     lost: Callable[[], None],
+    address: str,
 ) -> LeaderElection | None:
     """Return the election that the options ask for; None without one.
 
@@ -357,4 +358,4 @@ def _election(
         raise InvalidArgumentError.at(
             "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
         )
-    return election_of(asked, server, metrics, lost)
+    return election_of(asked, server, metrics, lost, address)

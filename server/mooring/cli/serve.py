@@ -30,7 +30,7 @@ from mooring.cli.flags import (
     search_working_directory,
 )
 from mooring.cli.output import Exit, complain
-from mooring.cli.values import above_zero, one_of, positive, seconds
+from mooring.cli.values import above_zero, host_and_port, one_of, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def add(commands: Commands) -> None:
     cluster.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     text = "commit only while holding the lease, timed by the configuration's leaderElection"
     cluster.switch("leader-elect", text)
+    text = "HOST:PORT of this replica, which others name to clients while it holds the lease"
+    cluster.add("advertise-address", "ADDRESS", "", text, host_and_port)
     text = "for development ONLY: import the plugins in force again when their files change"
     flags.group(CONFIGURATION).switch("reload", text)
     add_self_check(flags)
@@ -162,7 +164,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         kubeconfig=args.kubeconfig,
         in_cluster=args.in_cluster,
         max_staleness=args.max_staleness,
-        election=ElectionOptions(leader_elect=args.leader_elect),
+        election=ElectionOptions(leader_elect=args.leader_elect, advertise_address=args.advertise_address),
         plugin_slots=args.plugin_slots,
         max_abandoned_workers=args.max_abandoned_workers,
         extender=_extender_options(args) if args.extender_listen else None,

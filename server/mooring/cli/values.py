@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mooring.framework import KubeVersion
+from mooring.serving.addresses import ListenError, split
 from mooring.serving.grammar import boolean, seconds_of
 
 Kind = Callable[[str], Any]
@@ -44,6 +45,16 @@ def seconds(text: str) -> float:
     if value is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time, such as 5, 0.5s or 1m30s")
     return value
+
+
+def host_and_port(text: str) -> str:
+    """Take an address of the form HOST:PORT, or none."""
+    try:
+        if text:
+            split(text)
+    except ListenError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT") from None
+    return text
 
 
 def metrics_prefix(text: str) -> str:

@@ -103,11 +103,19 @@ def require_leader(leadership: Leadership) -> None:
     """
     if not leadership.is_leader():
         leader = leadership.leader()
+        address = address_of(leader)
         raise UnavailableError(
-            f"this replica does not lead; call {leader or 'the one that does'}",
+            f"this replica does not lead; call {address or leader or 'the one that does'}",
             reason="NOT_LEADER",
             leader=leader,
+            leader_address=address,
         )
+
+
+def address_of(leader: str) -> str:
+    """Return the HOST:PORT with which a leader's name begins if it was given one, else ""."""
+    host = leader.rpartition("_")[0]
+    return host if ":" in host else ""
 
 
 class Clock(Protocol):

@@ -64,9 +64,9 @@ class LeaseTimes:
     retry_period: float = 2.0
 
 
-def new_identity() -> str:
-    """Return a name that no other process has."""
-    return f"{socket.gethostname()}_{uuid.uuid4()}"
+def new_identity(address: str = "") -> str:
+    """Return a name that no other process has. It begins with ``address`` or the host's name."""
+    return f"{address or socket.gethostname()}_{uuid.uuid4()}"
 
 
 class LeaderElection:

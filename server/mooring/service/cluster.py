@@ -10,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.framework import Int32s, Node, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.framework.handle import address_of
 from mooring.framework.label_selector import LabelMatcher
 from mooring.framework.objects import Pod
 from mooring.framework.sources import SourceStatus
@@ -39,6 +40,7 @@ class ClusterServicer(ClusterServiceServicer):
         started = Timestamp()
         started.FromDatetime(backend.start_time)
         configuration = backend.configurations()[-1]
+        leader = backend.leadership.leader()
         # Counts are kept as objects come and read without the state's lock: a flood of these questions, as
         # behind /readyz of adapters, holds up no decision.
         return pb.GetClusterInfoResponse(
@@ -53,7 +55,8 @@ class ClusterServicer(ClusterServiceServicer):
             start_time=started,
             api_server_connected=backend.api_server_connected,
             leads=backend.leadership.is_leader(),
-            leader=backend.leadership.leader(),
+            leader=leader,
+            leader_address=address_of(leader),
             configuration_time=timestamp(configuration.begin),
         )
 

@@ -27,7 +27,7 @@ from mooring_client.v1 import nodes_pb2 as mooring_dot_v1_dot_nodes__pb2
 from mooring_client.v1 import objects_pb2 as mooring_dot_v1_dot_objects__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/v1/cluster_service.proto\x12\nmooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\"\x17\n\x15GetClusterInfoRequest\"\xa3\x01\n\nSourceInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\x15\n\rnext_sequence\x18\x06 \x01(\x04\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x19\n\x11staleness_seconds\x18\x08 \x01(\x01\"\x92\x03\n\x16GetClusterInfoResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x19\n\x11pending_pod_count\x18\x05 \x01(\r\x12\'\n\x07sources\x18\x06 \x03(\x0b\x32\x16.mooring.v1.SourceInfo\x12\x14\n\x0ckube_version\x18\x07 \x01(\t\x12\x16\n\x0eserver_version\x18\x08 \x01(\t\x12.\n\nstart_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1c\n\x14\x61pi_server_connected\x18\n \x01(\x08\x12\r\n\x05leads\x18\x0b \x01(\x08\x12\x0e\n\x06leader\x18\x0c \x01(\t\x12\x36\n\x12\x63onfiguration_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"x\n\x10ListNodesRequest\x12\x18\n\x0bsince_epoch\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\"\n\x04\x66orm\x18\x02 \x01(\x0e\x32\x14.mooring.v1.NodeForm\x12\x16\n\x0elabel_selector\x18\x03 \x01(\tB\x0e\n\x0c_since_epoch\"\xa0\x01\n\x11ListNodesResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x10\n\x08\x63omplete\x18\x02 \x01(\x08\x12\x0f\n\x07indices\x18\x03 \x03(\x07\x12#\n\x05nodes\x18\x04 \x01(\x0b\x32\x14.mooring.v1.NodeList\x12\x17\n\x0fremoved_indices\x18\x05 \x03(\x07\"C\n\x16ListPendingPodsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\"\x92\x02\n\nPendingPod\x12%\n\x03pod\x18\x01 \x01(\x0b\x32\x18.mooring.v1.PodReference\x12\x31\n\rcreation_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x06labels\x18\x03 \x03(\x0b\x32\".mooring.v1.PendingPod.LabelsEntry\x12\x17\n\x0f\x63ontroller_kind\x18\x04 \x01(\t\x12\x17\n\x0f\x63ontroller_name\x18\x05 \x01(\t\x12\x15\n\runschedulable\x18\x06 \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"k\n\x17ListPendingPodsResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12$\n\x04pods\x18\x02 \x03(\x0b\x32\x16.mooring.v1.PendingPod\"A\n\x10GetObjectRequest\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\"m\n\x11GetObjectResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12,\n\x06object\x18\x02 \x01(\x0b\x32\x1c.mooring.v1.KubernetesObject\"^\n\nPutObjects\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x02 \x01(\t\x12-\n\x07objects\x18\x03 \x03(\x0b\x32\x1c.mooring.v1.KubernetesObject\"J\n\x0cRemoveObject\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\"\x0f\n\rSnapshotBegin\"\r\n\x0bSnapshotEnd\"\xcd\x01\n\tPushEvent\x12\x33\n\x0esnapshot_begin\x18\x01 \x01(\x0b\x32\x19.mooring.v1.SnapshotBeginH\x00\x12%\n\x03put\x18\x02 \x01(\x0b\x32\x16.mooring.v1.PutObjectsH\x00\x12*\n\x06remove\x18\x03 \x01(\x0b\x32\x18.mooring.v1.RemoveObjectH\x00\x12/\n\x0csnapshot_end\x18\x04 \x01(\x0b\x32\x17.mooring.v1.SnapshotEndH\x00\x42\x07\n\x05\x65vent\"t\n\x12PushObjectsRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x16\n\x0e\x66irst_sequence\x18\x03 \x01(\x04\x12%\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x15.mooring.v1.PushEvent\"\x81\x01\n\x13PushObjectsResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x15\n\rnext_sequence\x18\x02 \x01(\x04\x12\x15\n\rapplied_count\x18\x03 \x01(\r\x12\x10\n\x08warnings\x18\x04 \x03(\t\"%\n\x13RemoveSourceRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\"B\n\x14RemoveSourceResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance2\x9a\x04\n\x0e\x43lusterService\x12\\\n\x0eGetClusterInfo\x12!.mooring.v1.GetClusterInfoRequest\x1a\".mooring.v1.GetClusterInfoResponse\"\x03\x90\x02\x01\x12M\n\tListNodes\x12\x1c.mooring.v1.ListNodesRequest\x1a\x1d.mooring.v1.ListNodesResponse\"\x03\x90\x02\x01\x12_\n\x0fListPendingPods\x12\".mooring.v1.ListPendingPodsRequest\x1a#.mooring.v1.ListPendingPodsResponse\"\x03\x90\x02\x01\x12M\n\tGetObject\x12\x1c.mooring.v1.GetObjectRequest\x1a\x1d.mooring.v1.GetObjectResponse\"\x03\x90\x02\x01\x12S\n\x0bPushObjects\x12\x1e.mooring.v1.PushObjectsRequest\x1a\x1f.mooring.v1.PushObjectsResponse\"\x03\x90\x02\x02\x12V\n\x0cRemoveSource\x12\x1f.mooring.v1.RemoveSourceRequest\x1a .mooring.v1.RemoveSourceResponse\"\x03\x90\x02\x02\x42\x38\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/v1/cluster_service.proto\x12\nmooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\"\x17\n\x15GetClusterInfoRequest\"\xa3\x01\n\nSourceInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\x15\n\rnext_sequence\x18\x06 \x01(\x04\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x19\n\x11staleness_seconds\x18\x08 \x01(\x01\"\xaa\x03\n\x16GetClusterInfoResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x19\n\x11pending_pod_count\x18\x05 \x01(\r\x12\'\n\x07sources\x18\x06 \x03(\x0b\x32\x16.mooring.v1.SourceInfo\x12\x14\n\x0ckube_version\x18\x07 \x01(\t\x12\x16\n\x0eserver_version\x18\x08 \x01(\t\x12.\n\nstart_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1c\n\x14\x61pi_server_connected\x18\n \x01(\x08\x12\r\n\x05leads\x18\x0b \x01(\x08\x12\x0e\n\x06leader\x18\x0c \x01(\t\x12\x16\n\x0eleader_address\x18\x0e \x01(\t\x12\x36\n\x12\x63onfiguration_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"x\n\x10ListNodesRequest\x12\x18\n\x0bsince_epoch\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\"\n\x04\x66orm\x18\x02 \x01(\x0e\x32\x14.mooring.v1.NodeForm\x12\x16\n\x0elabel_selector\x18\x03 \x01(\tB\x0e\n\x0c_since_epoch\"\xa0\x01\n\x11ListNodesResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x10\n\x08\x63omplete\x18\x02 \x01(\x08\x12\x0f\n\x07indices\x18\x03 \x03(\x07\x12#\n\x05nodes\x18\x04 \x01(\x0b\x32\x14.mooring.v1.NodeList\x12\x17\n\x0fremoved_indices\x18\x05 \x03(\x07\"C\n\x16ListPendingPodsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0elabel_selector\x18\x02 \x01(\t\"\x92\x02\n\nPendingPod\x12%\n\x03pod\x18\x01 \x01(\x0b\x32\x18.mooring.v1.PodReference\x12\x31\n\rcreation_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x06labels\x18\x03 \x03(\x0b\x32\".mooring.v1.PendingPod.LabelsEntry\x12\x17\n\x0f\x63ontroller_kind\x18\x04 \x01(\t\x12\x17\n\x0f\x63ontroller_name\x18\x05 \x01(\t\x12\x15\n\runschedulable\x18\x06 \x01(\x08\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"k\n\x17ListPendingPodsResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12$\n\x04pods\x18\x02 \x03(\x0b\x32\x16.mooring.v1.PendingPod\"A\n\x10GetObjectRequest\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\"m\n\x11GetObjectResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12,\n\x06object\x18\x02 \x01(\x0b\x32\x1c.mooring.v1.KubernetesObject\"^\n\nPutObjects\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x02 \x01(\t\x12-\n\x07objects\x18\x03 \x03(\x0b\x32\x1c.mooring.v1.KubernetesObject\"J\n\x0cRemoveObject\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\"\x0f\n\rSnapshotBegin\"\r\n\x0bSnapshotEnd\"\xcd\x01\n\tPushEvent\x12\x33\n\x0esnapshot_begin\x18\x01 \x01(\x0b\x32\x19.mooring.v1.SnapshotBeginH\x00\x12%\n\x03put\x18\x02 \x01(\x0b\x32\x16.mooring.v1.PutObjectsH\x00\x12*\n\x06remove\x18\x03 \x01(\x0b\x32\x18.mooring.v1.RemoveObjectH\x00\x12/\n\x0csnapshot_end\x18\x04 \x01(\x0b\x32\x17.mooring.v1.SnapshotEndH\x00\x42\x07\n\x05\x65vent\"t\n\x12PushObjectsRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x16\n\x0e\x66irst_sequence\x18\x03 \x01(\x04\x12%\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x15.mooring.v1.PushEvent\"\x81\x01\n\x13PushObjectsResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x15\n\rnext_sequence\x18\x02 \x01(\x04\x12\x15\n\rapplied_count\x18\x03 \x01(\r\x12\x10\n\x08warnings\x18\x04 \x03(\t\"%\n\x13RemoveSourceRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\"B\n\x14RemoveSourceResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance2\x9a\x04\n\x0e\x43lusterService\x12\\\n\x0eGetClusterInfo\x12!.mooring.v1.GetClusterInfoRequest\x1a\".mooring.v1.GetClusterInfoResponse\"\x03\x90\x02\x01\x12M\n\tListNodes\x12\x1c.mooring.v1.ListNodesRequest\x1a\x1d.mooring.v1.ListNodesResponse\"\x03\x90\x02\x01\x12_\n\x0fListPendingPods\x12\".mooring.v1.ListPendingPodsRequest\x1a#.mooring.v1.ListPendingPodsResponse\"\x03\x90\x02\x01\x12M\n\tGetObject\x12\x1c.mooring.v1.GetObjectRequest\x1a\x1d.mooring.v1.GetObjectResponse\"\x03\x90\x02\x01\x12S\n\x0bPushObjects\x12\x1e.mooring.v1.PushObjectsRequest\x1a\x1f.mooring.v1.PushObjectsResponse\"\x03\x90\x02\x02\x12V\n\x0cRemoveSource\x12\x1f.mooring.v1.RemoveSourceRequest\x1a .mooring.v1.RemoveSourceResponse\"\x03\x90\x02\x02\x42\x38\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -54,41 +54,41 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SOURCEINFO']._serialized_start=157
   _globals['_SOURCEINFO']._serialized_end=320
   _globals['_GETCLUSTERINFORESPONSE']._serialized_start=323
-  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=725
-  _globals['_LISTNODESREQUEST']._serialized_start=727
-  _globals['_LISTNODESREQUEST']._serialized_end=847
-  _globals['_LISTNODESRESPONSE']._serialized_start=850
-  _globals['_LISTNODESRESPONSE']._serialized_end=1010
-  _globals['_LISTPENDINGPODSREQUEST']._serialized_start=1012
-  _globals['_LISTPENDINGPODSREQUEST']._serialized_end=1079
-  _globals['_PENDINGPOD']._serialized_start=1082
-  _globals['_PENDINGPOD']._serialized_end=1356
-  _globals['_PENDINGPOD_LABELSENTRY']._serialized_start=1311
-  _globals['_PENDINGPOD_LABELSENTRY']._serialized_end=1356
-  _globals['_LISTPENDINGPODSRESPONSE']._serialized_start=1358
-  _globals['_LISTPENDINGPODSRESPONSE']._serialized_end=1465
-  _globals['_GETOBJECTREQUEST']._serialized_start=1467
-  _globals['_GETOBJECTREQUEST']._serialized_end=1532
-  _globals['_GETOBJECTRESPONSE']._serialized_start=1534
-  _globals['_GETOBJECTRESPONSE']._serialized_end=1643
-  _globals['_PUTOBJECTS']._serialized_start=1645
-  _globals['_PUTOBJECTS']._serialized_end=1739
-  _globals['_REMOVEOBJECT']._serialized_start=1741
-  _globals['_REMOVEOBJECT']._serialized_end=1815
-  _globals['_SNAPSHOTBEGIN']._serialized_start=1817
-  _globals['_SNAPSHOTBEGIN']._serialized_end=1832
-  _globals['_SNAPSHOTEND']._serialized_start=1834
-  _globals['_SNAPSHOTEND']._serialized_end=1847
-  _globals['_PUSHEVENT']._serialized_start=1850
-  _globals['_PUSHEVENT']._serialized_end=2055
-  _globals['_PUSHOBJECTSREQUEST']._serialized_start=2057
-  _globals['_PUSHOBJECTSREQUEST']._serialized_end=2173
-  _globals['_PUSHOBJECTSRESPONSE']._serialized_start=2176
-  _globals['_PUSHOBJECTSRESPONSE']._serialized_end=2305
-  _globals['_REMOVESOURCEREQUEST']._serialized_start=2307
-  _globals['_REMOVESOURCEREQUEST']._serialized_end=2344
-  _globals['_REMOVESOURCERESPONSE']._serialized_start=2346
-  _globals['_REMOVESOURCERESPONSE']._serialized_end=2412
-  _globals['_CLUSTERSERVICE']._serialized_start=2415
-  _globals['_CLUSTERSERVICE']._serialized_end=2953
+  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=749
+  _globals['_LISTNODESREQUEST']._serialized_start=751
+  _globals['_LISTNODESREQUEST']._serialized_end=871
+  _globals['_LISTNODESRESPONSE']._serialized_start=874
+  _globals['_LISTNODESRESPONSE']._serialized_end=1034
+  _globals['_LISTPENDINGPODSREQUEST']._serialized_start=1036
+  _globals['_LISTPENDINGPODSREQUEST']._serialized_end=1103
+  _globals['_PENDINGPOD']._serialized_start=1106
+  _globals['_PENDINGPOD']._serialized_end=1380
+  _globals['_PENDINGPOD_LABELSENTRY']._serialized_start=1335
+  _globals['_PENDINGPOD_LABELSENTRY']._serialized_end=1380
+  _globals['_LISTPENDINGPODSRESPONSE']._serialized_start=1382
+  _globals['_LISTPENDINGPODSRESPONSE']._serialized_end=1489
+  _globals['_GETOBJECTREQUEST']._serialized_start=1491
+  _globals['_GETOBJECTREQUEST']._serialized_end=1556
+  _globals['_GETOBJECTRESPONSE']._serialized_start=1558
+  _globals['_GETOBJECTRESPONSE']._serialized_end=1667
+  _globals['_PUTOBJECTS']._serialized_start=1669
+  _globals['_PUTOBJECTS']._serialized_end=1763
+  _globals['_REMOVEOBJECT']._serialized_start=1765
+  _globals['_REMOVEOBJECT']._serialized_end=1839
+  _globals['_SNAPSHOTBEGIN']._serialized_start=1841
+  _globals['_SNAPSHOTBEGIN']._serialized_end=1856
+  _globals['_SNAPSHOTEND']._serialized_start=1858
+  _globals['_SNAPSHOTEND']._serialized_end=1871
+  _globals['_PUSHEVENT']._serialized_start=1874
+  _globals['_PUSHEVENT']._serialized_end=2079
+  _globals['_PUSHOBJECTSREQUEST']._serialized_start=2081
+  _globals['_PUSHOBJECTSREQUEST']._serialized_end=2197
+  _globals['_PUSHOBJECTSRESPONSE']._serialized_start=2200
+  _globals['_PUSHOBJECTSRESPONSE']._serialized_end=2329
+  _globals['_REMOVESOURCEREQUEST']._serialized_start=2331
+  _globals['_REMOVESOURCEREQUEST']._serialized_end=2368
+  _globals['_REMOVESOURCERESPONSE']._serialized_start=2370
+  _globals['_REMOVESOURCERESPONSE']._serialized_end=2436
+  _globals['_CLUSTERSERVICE']._serialized_start=2439
+  _globals['_CLUSTERSERVICE']._serialized_end=2977
 # @@protoc_insertion_point(module_scope)

@@ -108,6 +108,7 @@ class GetClusterInfoResponse(_message.Message):
     API_SERVER_CONNECTED_FIELD_NUMBER: _builtins.int
     LEADS_FIELD_NUMBER: _builtins.int
     LEADER_FIELD_NUMBER: _builtins.int
+    LEADER_ADDRESS_FIELD_NUMBER: _builtins.int
     CONFIGURATION_TIME_FIELD_NUMBER: _builtins.int
     synced: _builtins.bool
     """Whether the sources are synced; of push sources those count that have completed a full load, and there has to be one.
@@ -129,6 +130,8 @@ class GetClusterInfoResponse(_message.Message):
     """Whether this process may commit: always without an election, else as long as it holds the lease."""
     leader: _builtins.str
     """The known holder of the lease. Empty without an election."""
+    leader_address: _builtins.str
+    """Its --advertise-address, HOST:PORT. Empty if it has none."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration now."""
@@ -160,11 +163,12 @@ class GetClusterInfoResponse(_message.Message):
         api_server_connected: _builtins.bool = ...,
         leads: _builtins.bool = ...,
         leader: _builtins.str = ...,
+        leader_address: _builtins.str = ...,
         configuration_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["configuration_time", b"configuration_time", "provenance", b"provenance", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["api_server_connected", b"api_server_connected", "configuration_time", b"configuration_time", "kube_version", b"kube_version", "leader", b"leader", "leads", b"leads", "node_count", b"node_count", "pending_pod_count", b"pending_pod_count", "pod_count", b"pod_count", "provenance", b"provenance", "server_version", b"server_version", "sources", b"sources", "start_time", b"start_time", "synced", b"synced"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["api_server_connected", b"api_server_connected", "configuration_time", b"configuration_time", "kube_version", b"kube_version", "leader", b"leader", "leader_address", b"leader_address", "leads", b"leads", "node_count", b"node_count", "pending_pod_count", b"pending_pod_count", "pod_count", b"pod_count", "provenance", b"provenance", "server_version", b"server_version", "sources", b"sources", "start_time", b"start_time", "synced", b"synced"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

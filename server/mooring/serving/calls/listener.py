@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,6 +21,8 @@ from mooring.serving.calls.threads import Threads
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners.listen import add_port, at_most, server_credentials, share_of_files
 from mooring.telemetry.metrics import MethodMetrics, Metrics
+
+log = logging.getLogger(__name__)
 
 # gRPC accepts unknown option names in silence, so they are kept here and their effect is tested. Never add
 # maximum_concurrent_rpcs: it counts calls whose request never arrives, and pools count better.
@@ -112,6 +115,12 @@ class CallListener:
             enable_server_reflection((*names, SERVICE_NAME), self._server)
         credentials = server_credentials(tls) if tls else None
         self.address = add_port(self._server, address, credentials)
+        if credentials:
+            log.info(
+                "%s takes TLS alone: a client in plain text gets UNAVAILABLE, and gRPC logs here that its "
+                "handshake failed with WRONG_VERSION_NUMBER",
+                self.address,
+            )
 
     def start(self) -> None:
         """Begin to answer."""
