@@ -1,0 +1,67 @@
+//! Generates the messages of the contract, and says of each request which call it is for.
+
+use std::error::Error;
+use std::fs;
+
+use prost_build::{Config, Method, Service, ServiceGenerator};
+use prost_types::method_options::IdempotencyLevel;
+
+struct Calls;
+
+impl ServiceGenerator for Calls {
+    fn generate(&mut self, service: Service, code: &mut String) {
+        for method in &service.methods {
+            *code += &if method.server_streaming {
+                streaming(&service, method)
+            } else {
+                call(&service, method)
+            };
+        }
+    }
+}
+
+fn call(service: &Service, method: &Method) -> String {
+    format!(
+        "impl crate::Call for {} {{
+            type Response = {};
+            const PATH: &'static str = {:?};
+            const IDEMPOTENT: bool = {};
+        }}\n",
+        method.input_type,
+        method.output_type,
+        path(service, method),
+        method.options.idempotency_level() != IdempotencyLevel::IdempotencyUnknown,
+    )
+}
+
+fn streaming(service: &Service, method: &Method) -> String {
+    format!(
+        "impl crate::Streaming for {} {{
+            type Response = {};
+            const PATH: &'static str = {:?};
+        }}\n",
+        method.input_type,
+        method.output_type,
+        path(service, method),
+    )
+}
+
+fn path(service: &Service, method: &Method) -> String {
+    format!(
+        "/{}.{}/{}",
+        service.package, service.proto_name, method.proto_name
+    )
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=protos/mooring/v1");
+    let files = fs::read_dir("protos/mooring/v1")?.map(|entry| Ok(entry?.path()));
+    let contract = protox::compile(
+        files.collect::<Result<Vec<_>, std::io::Error>>()?,
+        ["protos"],
+    )?;
+    Config::new()
+        .service_generator(Box::new(Calls))
+        .compile_fds(contract)?;
+    Ok(())
+}

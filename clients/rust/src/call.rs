@@ -1,0 +1,41 @@
+use std::any::Any;
+
+use prost::Message;
+
+use crate::v1::{
+    BindRequest, CommitMode, ReserveRequest, ScheduleGroupsRequest, ScheduleRequest,
+    UnreserveRequest,
+};
+
+/// The request of a call with one answer.
+pub trait Call: Message + Clone + 'static {
+    /// The answer.
+    type Response: Message + Default + 'static;
+    /// The call, such as `/mooring.v1.PluginService/GetCapabilities`.
+    const PATH: &'static str;
+    /// Whether twice is the same as once.
+    const IDEMPOTENT: bool;
+}
+
+/// The request of a call with many answers.
+pub trait Streaming: Message + Clone + 'static {
+    /// Each answer.
+    type Response: Message + Default + 'static;
+    /// The call.
+    const PATH: &'static str;
+}
+
+/// Whether the call changes what pods have in the cluster, as the leader alone may.
+pub(crate) fn commits<R: Call>(request: &R) -> bool {
+    let any = request as &dyn Any;
+    let (session, mode) = if let Some(schedule) = any.downcast_ref::<ScheduleRequest>() {
+        (&schedule.session, schedule.commit_mode())
+    } else if let Some(groups) = any.downcast_ref::<ScheduleGroupsRequest>() {
+        (&groups.session, groups.commit_mode())
+    } else {
+        return any.is::<BindRequest>()
+            || any.is::<ReserveRequest>()
+            || any.is::<UnreserveRequest>();
+    };
+    session.is_empty() && matches!(mode, CommitMode::Reserve | CommitMode::Bind)
+}

@@ -1,0 +1,370 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::answers::{Explanation, Filtered, Scored};
+use crate::call::commits;
+use crate::connection::{Connection, Options};
+use crate::nodes::{NodeTable, names_in};
+use crate::pods::{Placement, Pod, Pods, batch_of, placements_in};
+use crate::repeats::pause;
+use crate::v1::node_list::Nodes;
+use crate::v1::node_selection::Selection;
+use crate::v1::{
+    BindRequest, CommitMode, CommitOutcome, ErrorReason, ExplainRequest, FilterRequest,
+    ListNodesRequest, NodeForm, NodeIndices, NodeList, NodeNames, NodeSelection,
+    OpenSessionRequest, PodReference, ReserveRequest, ScheduleRequest, ScoreRequest, Verdict,
+};
+use crate::{Call, Error, Result, Session};
+
+/// What is asked: the zero value is about all nodes, and the server chooses the profile.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// The names of the nodes to ask about; `None` = all.
+    pub among: Option<Vec<String>>,
+    /// The profile; "" = as the server says.
+    pub profile: String,
+    /// Decides between nodes of equal totals.
+    pub seed: u64,
+    /// The id of the session in which it is answered; "" = the cluster as it is. See [`Session`].
+    pub session: String,
+}
+
+/// Asks one server. Every operation is repeated while that is safe and there is time.
+///
+/// A clone is cheap and shares connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+struct Shared {
+    options: Options,
+    home: Connection,
+    /// Where calls that commit go, once a server has told it.
+    leader: Mutex<Option<Connection>>,
+    table: Mutex<NodeTable>,
+}
+
+impl Client {
+    /// A client of the server at HOST:PORT or unix:/PATH. It connects with the first call, and needs Tokio's runtime.
+    ///
+    /// # Errors
+    ///
+    /// The address or a certificate is malformed.
+    pub fn new(address: &str, options: Options) -> Result<Self> {
+        let home = Connection::new(address, &options)?;
+        let timeout = options.timeout;
+        let shared = Shared {
+            options,
+            home,
+            leader: Mutex::default(),
+            table: Mutex::default(),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            timeout,
+        })
+    }
+
+    /// The same client with another time for each operation.
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            timeout,
+        }
+    }
+
+    /// Decides about all pods in order; each sees the earlier ones on their nodes.
+    pub async fn schedule(
+        &self,
+        pods: &[Pods],
+        mode: CommitMode,
+        question: &Question,
+    ) -> Result<Vec<Placement>> {
+        let (templates, columns) = batch_of(pods)?;
+        let request = ScheduleRequest {
+            templates,
+            pods: Some(columns.clone()),
+            profile: question.profile.clone(),
+            session: question.session.clone(),
+            seed: question.seed,
+            commit_mode: mode.into(),
+            // Names, as an index means nothing once its node is gone, and nothing to another replica.
+            nodes: Some(named(question.among.as_deref())),
+            ..Default::default()
+        };
+        placements_in(self.call(request).await?, columns)
+    }
+
+    /// Says of each node whether the pod may run there.
+    pub async fn filter(&self, pod: Pod, question: &Question) -> Result<Filtered> {
+        let request = FilterRequest {
+            pod: Some(pod.into()),
+            profile: question.profile.clone(),
+            session: question.session.clone(),
+            ..Default::default()
+        };
+        let (answer, names) = self.named(request, question).await?;
+        Filtered::read(answer, names)
+    }
+
+    /// Says how good each node is for the pod, taking all as feasible.
+    pub async fn score(&self, pod: Pod, question: &Question) -> Result<Scored> {
+        let request = ScoreRequest {
+            pod: Some(pod.into()),
+            profile: question.profile.clone(),
+            session: question.session.clone(),
+            include_totals: true,
+            omit_plugins: true,
+            ..Default::default()
+        };
+        let (answer, names) = self.named(request, question).await?;
+        Scored::read(answer, names)
+    }
+
+    /// Says where the pod would go, and why, node by node and plugin by plugin.
+    pub async fn explain(&self, pod: Pod, question: &Question) -> Result<Explanation> {
+        let request = ExplainRequest {
+            pod: Some(pod.into()),
+            profile: question.profile.clone(),
+            session: question.session.clone(),
+            seed: question.seed,
+            ..Default::default()
+        };
+        let (answer, names) = self.named(request, question).await?;
+        Explanation::read(answer, names)
+    }
+
+    /// Keeps a place for the pod. Without success in the verdict nothing is reserved.
+    pub async fn reserve(&self, pod: Pod, node: &str, profile: &str) -> Result<Verdict> {
+        let request = ReserveRequest {
+            pod: Some(pod.into()),
+            node: node.into(),
+            profile: profile.into(),
+        };
+        self.call(request)
+            .await?
+            .verdict
+            .ok_or_else(Error::malformed)
+    }
+
+    /// Binds the pod to the node. Doing it twice is safe.
+    pub async fn bind(
+        &self,
+        pod: PodReference,
+        node: &str,
+        profile: &str,
+    ) -> Result<CommitOutcome> {
+        let request = BindRequest {
+            pod: Some(pod),
+            node: node.into(),
+            profile: profile.into(),
+        };
+        Ok(self.call(request).await?.outcome())
+    }
+
+    /// Opens a private version of the cluster, in which everything can be tried; it begins with the session of that id, or with
+    /// the cluster as it is for "".
+    pub async fn open_session(&self, from: &str) -> Result<Session> {
+        let request = OpenSessionRequest {
+            from_session: from.into(),
+            ..Default::default()
+        };
+        let session = self
+            .call(request)
+            .await?
+            .session
+            .ok_or_else(Error::malformed)?;
+        Ok(Session::new(self.clone(), session.id))
+    }
+
+    /// Makes any call of the contract, such as `call(v1::GetCapabilitiesRequest {})`.
+    pub async fn call<R: Call>(&self, request: R) -> Result<R::Response> {
+        self.call_until(request, self.deadline()).await
+    }
+
+    /// Asks a question whose answer has node indices: the answer, and the names of its nodes.
+    async fn named<R: AboutNodes>(
+        &self,
+        request: R,
+        question: &Question,
+    ) -> Result<(R::Response, Vec<String>)> {
+        let until = self.deadline();
+        loop {
+            let answer = self.selecting(request.clone(), question, until).await?;
+            let indices = match R::list(&answer).and_then(|list| list.nodes.as_ref()) {
+                Some(Nodes::Indices(indices)) => indices,
+                Some(_) => {
+                    let names = names_in(R::list(&answer).cloned());
+                    return Ok((answer, names));
+                }
+                None => return Ok((answer, question.among.clone().unwrap_or_default())),
+            };
+            if self.table().names(indices).is_none() {
+                self.refresh(until).await?;
+            }
+            let names = self.table().names(indices);
+            if let Some(names) = names {
+                return Ok((answer, names));
+            }
+        }
+    }
+
+    /// Asks about nodes by index, which is cheaper than by name.
+    async fn selecting<R: AboutNodes>(
+        &self,
+        mut request: R,
+        question: &Question,
+        until: Instant,
+    ) -> Result<R::Response> {
+        if !question.session.is_empty() {
+            *request.nodes() = Some(named(question.among.as_deref()));
+            return self.call_until(request, until).await;
+        }
+        let Some(among) = question.among.as_deref() else {
+            *request.nodes() = Some(indexed(None));
+            return self.call_until(request, until).await;
+        };
+        loop {
+            if self.table().indices(among).is_none() {
+                self.refresh(until).await?;
+            }
+            let Some(indices) = self.table().indices(among) else {
+                *request.nodes() = Some(named(Some(among)));
+                return self.call_until(request, until).await;
+            };
+            *request.nodes() = Some(indexed(Some(indices)));
+            match self.call_until(request.clone(), until).await {
+                Err(error) if error.reason == Some(ErrorReason::NodeEpochStale) => {
+                    self.refresh(until).await?
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn refresh(&self, until: Instant) -> Result<()> {
+        let since_epoch = self.table().epoch();
+        let request = ListNodesRequest {
+            since_epoch,
+            form: NodeForm::Names.into(),
+            ..Default::default()
+        };
+        let answer = self.call_until(request, until).await?;
+        let mut table = self.table();
+        // Another task may have refreshed it meanwhile: what changed since then is not known.
+        if table.epoch() == since_epoch {
+            table.apply(answer);
+        }
+        Ok(())
+    }
+
+    async fn call_until<R: Call>(&self, request: R, until: Instant) -> Result<R::Response> {
+        let committing = commits(&request);
+        let mut repeat = 0;
+        loop {
+            let leader = self.leader().clone().filter(|_| committing);
+            let connection = leader.as_ref().unwrap_or(&self.shared.home);
+            let error = match connection.unary(request.clone(), until).await {
+                Ok(answer) => return Ok(answer),
+                Err(status) => Error::read(status, R::IDEMPOTENT),
+            };
+            let pause = pause(repeat);
+            let stale = error.reason == Some(ErrorReason::NodeEpochStale);
+            if !error.repeatable || stale || Instant::now() + pause >= until {
+                return Err(error);
+            }
+            if committing {
+                self.follow(&error)?;
+            }
+            sleep(pause).await;
+            repeat += 1;
+        }
+    }
+
+    /// Remembers the leader that a replica names, and forgets one that can't be reached.
+    fn follow(&self, error: &Error) -> Result<()> {
+        let mut leader = self.leader();
+        match error.reason {
+            Some(ErrorReason::NotLeader) => {
+                let address = error
+                    .metadata
+                    .get("leader_address")
+                    .filter(|address| !address.is_empty());
+                *leader = address
+                    .map(|address| Connection::new(address, &self.shared.options))
+                    .transpose()?;
+            }
+            None => *leader = None,
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.timeout
+    }
+
+    fn table(&self) -> MutexGuard<'_, NodeTable> {
+        self.shared
+            .table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leader(&self) -> MutexGuard<'_, Option<Connection>> {
+        self.shared
+            .leader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nodes by name, all by default, and an answer with names.
+fn named(among: Option<&[String]>) -> NodeSelection {
+    let selection = among.map(|names| {
+        Selection::Names(NodeNames {
+            names: names.to_vec(),
+        })
+    });
+    NodeSelection {
+        selection,
+        answer_form: NodeForm::Names.into(),
+        ..Default::default()
+    }
+}
+
+/// Nodes by index, all by default, and an answer with indices.
+fn indexed(indices: Option<NodeIndices>) -> NodeSelection {
+    let selection = indices.map(Selection::Indices);
+    NodeSelection {
+        selection,
+        answer_form: NodeForm::Indices.into(),
+        ..Default::default()
+    }
+}
+
+/// The request of a question about nodes.
+trait AboutNodes: Call {
+    fn nodes(&mut self) -> &mut Option<NodeSelection>;
+    fn list(answer: &Self::Response) -> Option<&NodeList>;
+}
+
+macro_rules! about_nodes {
+    ($($request:ty),*) => {$(
+        impl AboutNodes for $request {
+            fn nodes(&mut self) -> &mut Option<NodeSelection> {
+                &mut self.nodes
+            }
+            fn list(answer: &Self::Response) -> Option<&NodeList> {
+                answer.nodes.as_ref()
+            }
+        }
+    )*};
+}
+
+about_nodes!(FilterRequest, ScoreRequest, ExplainRequest);

@@ -1,0 +1,110 @@
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::{Request, Status};
+use tonic_prost::ProstCodec;
+
+use crate::{Call, Error, Result, Streaming};
+
+/// How a client connects and how patient it is.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Turns TLS on. Default: no TLS.
+    pub tls: Option<ClientTlsConfig>,
+    /// How long an operation may take, repeats and pauses included; default 10 s. See [`Client::with_timeout`](crate::Client::with_timeout).
+    pub timeout: Duration,
+    /// The largest answer to accept, in bytes; default 64 MiB.
+    pub max_message_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tls: None,
+            timeout: Duration::from_secs(10),
+            max_message_bytes: 64 << 20,
+        }
+    }
+}
+
+/// A connection to one server, which makes each call once.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection {
+    grpc: Grpc<Channel>,
+}
+
+impl Connection {
+    /// `address` is HOST:PORT or unix:/PATH. It connects with the first call.
+    pub(crate) fn new(address: &str, options: &Options) -> Result<Self> {
+        let channel = endpoint(address, options)
+            .map_err(|error| {
+                Error::new(tonic::Code::InvalidArgument, format!("{address}: {error}"))
+            })?
+            .connect_lazy();
+        let grpc = Grpc::new(channel)
+            .max_decoding_message_size(options.max_message_bytes)
+            .max_encoding_message_size(usize::MAX);
+        Ok(Self { grpc })
+    }
+
+    pub(crate) async fn unary<R: Call>(
+        &self,
+        request: R,
+        until: Instant,
+    ) -> std::result::Result<R::Response, Status> {
+        let mut grpc = self.grpc.clone();
+        let mut request = Request::new(request);
+        request.set_timeout(until.saturating_duration_since(Instant::now()));
+        let answer = async {
+            grpc.ready()
+                .await
+                .map_err(|error| Status::from_error(error.into()))?;
+            grpc.unary(
+                request,
+                PathAndQuery::from_static(R::PATH),
+                ProstCodec::default(),
+            )
+            .await
+        };
+        match timeout_at(until, answer).await {
+            Ok(answer) => Ok(answer?.into_inner()),
+            Err(_) => Err(Status::deadline_exceeded("the time of the call is over")),
+        }
+    }
+
+    pub(crate) async fn stream<R: Streaming>(
+        &self,
+        request: R,
+    ) -> std::result::Result<tonic::Streaming<R::Response>, Status> {
+        let mut grpc = self.grpc.clone();
+        grpc.ready()
+            .await
+            .map_err(|error| Status::from_error(error.into()))?;
+        let path = PathAndQuery::from_static(R::PATH);
+        Ok(grpc
+            .server_streaming(Request::new(request), path, ProstCodec::default())
+            .await?
+            .into_inner())
+    }
+}
+
+fn endpoint(
+    address: &str,
+    options: &Options,
+) -> std::result::Result<Endpoint, tonic::transport::Error> {
+    let uri = match (&options.tls, address.starts_with("unix:")) {
+        (_, true) => address.to_owned(),
+        (None, false) => format!("http://{address}"),
+        (Some(_), false) => format!("https://{address}"),
+    };
+    let endpoint = Endpoint::from_shared(uri)?
+        .http2_keep_alive_interval(Duration::from_secs(30))
+        .keep_alive_timeout(Duration::from_secs(10));
+    match &options.tls {
+        Some(tls) => endpoint.tls_config(tls.clone()),
+        None => Ok(endpoint),
+    }
+}

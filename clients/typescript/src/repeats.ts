@@ -1,0 +1,53 @@
+import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel as Level } from "@bufbuild/protobuf/wkt";
+import { status } from "@grpc/grpc-js";
+
+import type { Reason } from "./errors.js";
+import { CommitMode, ScheduleGroupsRequestSchema, ScheduleRequestSchema, SchedulingService } from "./gen/mooring/v1/scheduling_service_pb.js";
+
+/**
+ * What a client does about a failed call:
+ * always = repeats it, as nothing was done; idempotent = repeats it if it may happen twice; leader = repeats it at the leader;
+ * refresh = lists the nodes and translates again; never = fails.
+ */
+export type Rule = "always" | "idempotent" | "leader" | "refresh" | "never";
+
+const RULES: { readonly [reason in Reason]?: Rule } = {
+  API_SERVER_UNAVAILABLE: "idempotent",
+  DRAINING: "idempotent",
+  NODE_EPOCH_STALE: "refresh",
+  NOT_LEADER: "leader",
+  NOT_SYNCED: "always",
+  OBJECT_CHANGED: "idempotent",
+  OVERLOADED: "always",
+  STATE_STALE: "always",
+  PLUGIN_UNAVAILABLE: "idempotent",
+  WORKERS_ABANDONED: "always",
+};
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1000;
+
+export function ruleFor(reason: Reason | "", code: status): Rule {
+  if (reason === "") return code === status.UNAVAILABLE ? "idempotent" : "never";
+  return RULES[reason] ?? "never";
+}
+
+/** How long to wait before the repeat of that number, counted from 0. */
+export function pauseMs(repeat: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** repeat, LONGEST_PAUSE_MS) * (1 - Math.random() / 2);
+}
+
+/** Whether the call has the same effect once or twice. */
+export function isIdempotent(method: DescMethod): boolean {
+  return method.idempotency !== Level.IDEMPOTENCY_UNKNOWN;
+}
+
+/** Whether the call changes what pods have in the cluster, as the leader alone may. */
+export function commits(method: DescMethod, request: Message): boolean {
+  const { bind, reserve, unreserve } = SchedulingService.method;
+  if (isMessage(request, ScheduleRequestSchema) || isMessage(request, ScheduleGroupsRequestSchema)) {
+    return request.session === "" && [CommitMode.RESERVE, CommitMode.BIND].includes(request.commitMode);
+  }
+  return method === bind || method === reserve || method === unreserve;
+}
