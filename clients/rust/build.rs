@@ -55,11 +55,17 @@ fn path(service: &Service, method: &Method) -> String {
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=protos/mooring/v1");
-    let files = fs::read_dir("protos/mooring/v1")?.map(|entry| Ok(entry?.path()));
-    let contract = protox::compile(
-        files.collect::<Result<Vec<_>, std::io::Error>>()?,
-        ["protos"],
-    )?;
+    let mut files = Vec::new();
+    for entry in fs::read_dir("protos/mooring/v1")? {
+        let file = entry?.path();
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "proto")
+        {
+            files.push(file);
+        }
+    }
+    let contract = protox::compile(files, ["protos"])?;
     Config::new()
         .service_generator(Box::new(Calls))
         .compile_fds(contract)?;
