@@ -7,7 +7,7 @@ use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 use tonic_prost::ProstCodec;
 
-use crate::{Call, Error, Result, Streaming};
+use crate::{Call, Error, Result};
 
 /// How a client connects and how patient it is.
 #[derive(Debug, Clone)]
@@ -73,21 +73,6 @@ impl Connection {
             Ok(answer) => Ok(answer?.into_inner()),
             Err(_) => Err(Status::deadline_exceeded("the time of the call is over")),
         }
-    }
-
-    pub(crate) async fn stream<R: Streaming>(
-        &self,
-        request: R,
-    ) -> std::result::Result<tonic::Streaming<R::Response>, Status> {
-        let mut grpc = self.grpc.clone();
-        grpc.ready()
-            .await
-            .map_err(|error| Status::from_error(error.into()))?;
-        let path = PathAndQuery::from_static(R::PATH);
-        Ok(grpc
-            .server_streaming(Request::new(request), path, ProstCodec::default())
-            .await?
-            .into_inner())
     }
 }
 

@@ -32,11 +32,15 @@ impl Server {
             .spawn()
             .expect("MOORING names the program");
         let output = BufReader::new(process.stdout.take().expect("a pipe"));
+        let mut server = Self {
+            process,
+            address: String::new(),
+        };
         for line in output.lines() {
             let line = line.expect("text");
             if let Some(ready) = line.strip_prefix("mooring ready: grpc=") {
-                let address = ready.split(' ').next().expect("an address").to_owned();
-                return Self { process, address };
+                server.address = ready.split(' ').next().expect("an address").to_owned();
+                return server;
             }
         }
         panic!("mooring serve did not become ready");
