@@ -10,7 +10,7 @@ with RESERVE compares what it says of each pod of a batch with a dry run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Int32s, Pod
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
@@ -78,6 +79,14 @@ def check(what: str, found: object, expected: object) -> None:
         pairs = [pair for pair in zip(found, expected, strict=True) if pair[0] != pair[1]]
         found, expected = map(list, zip(*pairs, strict=True))
     raise MismatchError(f"{what}: {found}, in full {expected}")
+
+
+def failed_or(decide: Callable[[], Choice]) -> Choice | str:
+    """Return the decision; where a plugin fails, the plugin's name."""
+    try:
+        return decide()
+    except PluginFailureError as error:
+        return error.metadata["plugin"]
 
 
 def facts(choice: Choice) -> Facts:

@@ -27,12 +27,15 @@ from tests.laboratories.conformance.families.gates import otherwise, switchable
 from tests.laboratories.conformance.families.profile import configuration
 from tests.laboratories.histories.plugins import OWN
 from tests.laboratories.histories.pods import HOST, ZONE, Manifest
-from tests.laboratories.histories.rules import RULES
+from tests.laboratories.histories.rules import FAULTY_RULES, RULES
 
 PROFILES = ("default-scheduler", "second")
 NEWEST = "1.37"
 RULES_IN = 0.3
 """The part of the histories in which profiles have generated rules."""
+
+FAULTY_IN = 0.2
+"""The part of these, in process, in which one of the rules raises under some values."""
 
 RELEASES = ("1.34", "1.35", "1.36", NEWEST)
 
@@ -41,7 +44,7 @@ RELEASES = ("1.34", "1.35", "1.36", NEWEST)
 def registry() -> Registry:
     """The plugins in the tree and those of somebody else."""
     found = new_in_tree_registry()
-    for kind in (*OWN, *RULES):
+    for kind in (*OWN, *RULES, *FAULTY_RULES):
         found.register(kind.name, kind)
     return found
 
@@ -74,8 +77,9 @@ class Setting:
         newest: bool = False,
         outside: bool = True,
         samples: bool = True,
+        faulty: bool = False,
     ) -> Setting:
-        """Any setting; with ``newest`` one without gates."""
+        """Any setting; with ``newest`` one without gates; with ``faulty`` some have a rule that raises."""
         release, gates = NEWEST, dict[str, bool]()
         if not newest and dice.random() < 0.3:
             release = dice.choice(RELEASES)
@@ -83,6 +87,8 @@ class Setting:
         own = [kind.name for kind in OWN if dice.random() < 0.12 and (outside or kind.name != "Measured")]
         if measures := (aside := copy(dice)).random() < RULES_IN:
             some = aside.sample(RULES, aside.choice((1, 1, 2, 3)))
+            if faulty and aside.random() < FAULTY_IN:
+                some.append(aside.choice(FAULTY_RULES))
             # The notes of two rules that count would have the same names.
             counting = [kind for kind in some if issubclass(kind, PreFilterPlugin)]
             own += [kind.name for kind in some if kind not in counting[1:]]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from random import Random
 from typing import ClassVar, Self
 
 from mooring.cluster.state import State
 from mooring.framework import Pod
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.runtime.answers import ChoiceColumns
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -19,6 +20,7 @@ from tests.laboratories.histories.comparing import (
     Tally,
     check,
     facts,
+    failed_or,
     from_scratch,
     in_full,
     is_cached,
@@ -59,7 +61,7 @@ class InProcess:
     @contextmanager
     def playing(cls, dice: Random, tally: Tally) -> Iterator[Self]:
         """While it is played, under its limits."""
-        setting = Setting.of(dice)
+        setting = Setting.of(dice, faulty=True)
         with setting.limited():
             yield cls(dice, tally, setting)
 
@@ -80,7 +82,9 @@ class InProcess:
 
     def _ask(self, dice: Random, count: int) -> None:
         for question in dice.choices(list(self.questions), list(self.questions.values()), k=count):
-            getattr(self, f"_{question}")(dice)
+            # A rule may raise: decisions compare that, and other questions end.
+            with suppress(PluginFailureError):
+                getattr(self, f"_{question}")(dice)
 
     def _decided_elsewhere(self, dice: Random) -> None:
         """What others decide or take back without a source."""
@@ -135,8 +139,11 @@ class InProcess:
         pod, _ = self._new(dice)
         profile, other = self._profile(dice)
         seed = dice.randrange(9)
-        found = self.engine.decide(pod, profile, ALL_NODES, seed=seed)
-        full = in_full(self.reference, self.state, pod, other, seed)
+        found = failed_or(lambda: self.engine.decide(pod, profile, ALL_NODES, seed=seed))
+        full = failed_or(lambda: in_full(self.reference, self.state, pod, other, seed))
+        if isinstance(found, str) or isinstance(full, str):
+            check("failure", found, full)
+            return
         self.tally.decided("dry run", facts(found), facts(full), cached=is_cached(found))
         check("version", found.state_version, self.state.version)
 
@@ -144,8 +151,11 @@ class InProcess:
         pod, _ = self._new(dice)
         profile, other = self._profile(dice)
         seed, version = dice.randrange(9), self.state.version
-        full = in_full(self.reference, self.state, pod, other, seed, self.engine.start)
-        found = self.engine.place(pod, profile, ALL_NODES, seed=seed)
+        full = failed_or(lambda: in_full(self.reference, self.state, pod, other, seed, self.engine.start))
+        found = failed_or(lambda: self.engine.place(pod, profile, ALL_NODES, seed=seed))
+        if isinstance(found, str) or isinstance(full, str):
+            check("failure", found, full)
+            return
         self.tally.decided("assumed", facts(found), facts(full), cached=is_cached(found))
         check("version", found.state_version, version)
         if found.node_name is not None:

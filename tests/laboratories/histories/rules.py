@@ -30,8 +30,11 @@ from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Namespace, Service
 from tests.laboratories.histories.pods import EXTENDED, HOST, ZONE
 
-COUNT = 400
-"""How many rules there are."""
+COUNT, FAULTY = 400, 40
+"""How many rules there are, and how many more that raise under some values."""
+
+LARGE_EVERY, LARGE = 17, 20_000
+"""One rule in so many gives reasons and notes of so many characters."""
 
 Value = Callable[[CycleState, Pod, NodeInfo], int]
 """What a rule works out about a pod and a node."""
@@ -130,7 +133,24 @@ def _value(dice: Random, atoms: Sequence[Value], depth: int) -> Value:
     return dice.choice(forms)
 
 
-def _counted(dice: Random) -> Callable[[CycleState, Pod, NodeView], PreFilterResult | Status]:
+def _worked_out(dice: Random, atoms: Sequence[Value], number: int) -> Value:
+    value = _value(dice, atoms, 3)
+    return value if number < COUNT else _raising(value)
+
+
+def _raising(value: Value) -> Value:
+    """Raise for some values, as a rule does that expects something of each node."""
+
+    def raises(state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        found = value(state, pod, node)
+        if found % 11 == 4:
+            raise KeyError(f"{node.name} has {found}")
+        return found
+
+    return raises
+
+
+def _counted(dice: Random, padding: str) -> Callable[[CycleState, Pod, NodeView], PreFilterResult | Status]:
     """Write what ``OF_STATE`` reads, in one of the ways in which people count."""
     key, kind = dice.choice((ZONE, HOST, "disk")), dice.choice((Namespace, Service))
     skips, narrows, wide, loops = (dice.random() < part for part in (0.2, 0.1, 0.5, 0.7))
@@ -142,7 +162,7 @@ def _counted(dice: Random) -> Callable[[CycleState, Pod, NodeView], PreFilterRes
             counts[place] = counts.get(place, 0) + (_alike(pod, node) if wide else node.requested["pods"])
         objects = nodes.snapshot.objects
         state.write("counts", counts)
-        state.write("pairs", tuple(sorted((str(place), count) for place, count in counts.items())))
+        state.write("pairs", tuple(sorted((str(place) + padding, count) for place, count in counts.items())))
         state.write("level", len(objects.all(kind)) + len(objects.namespace_labels(pod.metadata.namespace)))
         if skips and not pod.metadata.labels.get("app"):
             return Status.skip()
@@ -153,7 +173,7 @@ def _counted(dice: Random) -> Callable[[CycleState, Pod, NodeView], PreFilterRes
     return pre_filter
 
 
-def _filtered(dice: Random, value: Value) -> Callable[..., Status]:
+def _filtered(dice: Random, value: Value, padding: str) -> Callable[..., Status]:
     step, told = dice.choice((3, 4, 7)), dice.random() < 0.2
     reject = dice.choice((Status.unschedulable, Status.unresolvable))
 
@@ -161,7 +181,7 @@ def _filtered(dice: Random, value: Value) -> Callable[..., Status]:
         found = value(state, pod, node) % step
         if found != 1:
             return SUCCESS
-        return reject(f"{node.name} is odd") if told else reject(f"node(s) were odd by {found}")
+        return reject(f"{node.name} is odd{padding}" if told else f"node(s) were odd by {found}{padding}")
 
     return filter_
 
@@ -169,6 +189,7 @@ def _filtered(dice: Random, value: Value) -> Callable[..., Status]:
 def rule(number: int) -> type[Plugin[Any]]:
     """Return the rule of that number."""
     dice = Random(number)
+    padding = "" if number % LARGE_EVERY else "." * LARGE
     counts = dice.random() < 0.3
     atoms = (*OF_NODES, *OF_PODS, *(OF_STATE * 4 if counts else ()))
     some = dice.sample(atoms, dice.randint(2, 8))
@@ -176,14 +197,14 @@ def rule(number: int) -> type[Plugin[Any]]:
     bases: list[Any] = []
     body: dict[str, Any] = {"name": f"Rule{number}", "__doc__": "A generated rule."}
     if counts:
-        pre_filter = _counted(dice)
+        pre_filter = _counted(dice, padding)
         bases.append(PreFilterPlugin)
         body["pre_filter"] = lambda _, state, pod, nodes: pre_filter(state, pod, nodes)
     if filters:
         bases.append(FilterPlugin)
-        body["filter"] = _filtered(dice, _value(dice, some, 3))
+        body["filter"] = _filtered(dice, _worked_out(dice, some, number), padding)
     if scores:
-        _add_scoring(dice, bases, body, _value(dice, some, 3))
+        _add_scoring(dice, bases, body, _worked_out(dice, some, number))
     if not counts or filters:
         return type(f"Rule{number}", (*bases, Pure), body)
     body["filter"] = lambda *_: SUCCESS
@@ -216,4 +237,6 @@ def _add_scoring(dice: Random, bases: list[Any], body: dict[str, Any], value: Va
 
 
 RULES: tuple[type[Plugin[Any]], ...] = tuple(rule(number) for number in range(COUNT))
-"""All of them."""
+"""Those that never raise."""
+
+FAULTY_RULES: tuple[type[Plugin[Any]], ...] = tuple(rule(number) for number in range(COUNT, COUNT + FAULTY))
