@@ -25,6 +25,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.runtime.pure.node_views import NodesView, SnapshotView
 from mooring.runtime.pure.reads import (
     ALLOCATABLE,
     COLUMNS,
@@ -36,7 +37,7 @@ from mooring.runtime.pure.reads import (
     Reads,
     written,
 )
-from mooring.runtime.pure.views import NodesView, Seen, SnapshotView
+from mooring.runtime.pure.views import Seen
 from tests.examples import examples
 from tests.laboratories.histories.cluster import Cluster, Scene
 from tests.laboratories.histories.pods import kind_of_pod, pod_of

@@ -32,6 +32,7 @@ def test_a_bug_of_the_recorder_is_found(
     bug: Bug, form: str, seed: int, steps: Sequence[int], monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(configurations, "RULES_IN", 1.0)
+    monkeypatch.setattr(configurations, "FAULTY_IN", 0.0)
     # Calls that compare would find it first, and stop following the rule.
     monkeypatch.setattr(answers, "CHECKED_FIRST", 0)
     monkeypatch.setattr(answers, "CHECK_EVERY", 1 << 62)

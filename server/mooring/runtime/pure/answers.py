@@ -15,6 +15,7 @@ from mooring.framework.deadline import check_deadline
 from mooring.framework.objects import Measurement
 from mooring.framework.pod_counter import CountsByRow, PodCounter
 from mooring.framework.row_versions import RowBasis
+from mooring.runtime.pure.node_views import NodeInfoView
 from mooring.runtime.pure.reads import (
     ALLOCATABLE,
     COUNTED,
@@ -33,7 +34,7 @@ from mooring.runtime.pure.reads import (
     state_value,
     value_of,
 )
-from mooring.runtime.pure.views import NodeInfoView, Seen, StateView, pod_view
+from mooring.runtime.pure.views import Seen, StateView, pod_view
 
 MAX_LEAVES = 1 << 16
 """With more combinations of values the tree begins again: a rule may have millions of them."""

@@ -43,8 +43,9 @@ from mooring.framework.scores import InvalidScoreError, checked_score
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.pure.answers import MAX_LEAVES, Answers, SpotChecks
 from mooring.runtime.pure.changes import hint
+from mooring.runtime.pure.node_views import NodesView
 from mooring.runtime.pure.reads import OBJECTS, POD, NotFollowedError, Reads
-from mooring.runtime.pure.views import NodesView, Seen, StateView, pod_view
+from mooring.runtime.pure.views import Seen, StateView, pod_view
 
 T = TypeVar("T")
 
