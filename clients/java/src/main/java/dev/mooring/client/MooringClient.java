@@ -1,0 +1,324 @@
+package dev.mooring.client;
+
+import dev.mooring.v1.CommitOutcome;
+import dev.mooring.v1.BindRequest;
+import dev.mooring.v1.ClusterServiceGrpc;
+import dev.mooring.v1.ErrorReason;
+import dev.mooring.v1.ExplainRequest;
+import dev.mooring.v1.FilterRequest;
+import dev.mooring.v1.ListNodesRequest;
+import dev.mooring.v1.ListNodesResponse;
+import dev.mooring.v1.NodeForm;
+import dev.mooring.v1.NodeList;
+import dev.mooring.v1.NodeNames;
+import dev.mooring.v1.NodeSelection;
+import dev.mooring.v1.OpenSessionRequest;
+import dev.mooring.v1.PodReference;
+import dev.mooring.v1.ReserveRequest;
+import dev.mooring.v1.SchedulingServiceGrpc;
+import dev.mooring.v1.ScoreRequest;
+import dev.mooring.v1.SimulationServiceGrpc;
+import dev.mooring.v1.Verdict;
+import io.grpc.ChannelCredentials;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.MethodDescriptor;
+import io.grpc.TlsChannelCredentials;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * Calls one server. Indices, sessions and reservations are one replica's, so a target should be one process. Calls that may be
+ * repeated are, in the time that each has; calls that fail throw a {@link MooringException}. Safe for concurrent use.
+ */
+public final class MooringClient implements AutoCloseable {
+  private final Connections connections;
+  private final AtomicReference<NodeTable> table;
+  private final Duration timeout;
+
+  private MooringClient(Connections connections, AtomicReference<NodeTable> table, Duration timeout) {
+    this.connections = connections;
+    this.table = table;
+    this.timeout = timeout;
+  }
+
+  /** A client of a target: HOST:PORT, {@code unix:/PATH}, or another name that gRPC resolves. */
+  public static MooringClient of(String target) {
+    return builder(target).build();
+  }
+
+  /** Begins a client of a target that is not called in plain text, or else than usual. */
+  public static Builder builder(String target) {
+    return new Builder(target);
+  }
+
+  /** What a client is made of. */
+  public static final class Builder {
+    private final String target;
+    private ChannelCredentials credentials = InsecureChannelCredentials.create();
+    private Duration timeout = Duration.ofSeconds(10);
+    private int maxAnswerBytes = 64 << 20;
+    private Consumer<ManagedChannelBuilder<?>> configure = channel -> {};
+
+    private Builder(String target) {
+      this.target = target;
+    }
+
+    /** Turns TLS on: the certificate of the server's authority, in PEM. */
+    public Builder tls(Path authority) throws IOException {
+      return credentials(TlsChannelCredentials.newBuilder().trustManager(authority.toFile()).build());
+    }
+
+    /** Turns mutual TLS on: the certificate of the server's authority, and the client's own with its key, in PEM. */
+    public Builder tls(Path authority, Path certificate, Path key) throws IOException {
+      return credentials(
+          TlsChannelCredentials.newBuilder()
+              .trustManager(authority.toFile())
+              .keyManager(certificate.toFile(), key.toFile())
+              .build());
+    }
+
+    /** Credentials of gRPC. */
+    public Builder credentials(ChannelCredentials credentials) {
+      this.credentials = credentials;
+      return this;
+    }
+
+    /** The time of a call; default 10 s. See {@link MooringClient#within}. */
+    public Builder timeout(Duration timeout) {
+      this.timeout = timeout;
+      return this;
+    }
+
+    /** The size of the largest answer that is taken; default 64 MiB. A larger one fails the call. */
+    public Builder maxAnswerBytes(int size) {
+      this.maxAnswerBytes = size;
+      return this;
+    }
+
+    /** More settings of gRPC, such as interceptors. */
+    public Builder configure(Consumer<ManagedChannelBuilder<?>> configure) {
+      this.configure = configure;
+      return this;
+    }
+
+    /** The client. It connects with the first call. */
+    public MooringClient build() {
+      var connections =
+          new Connections(
+              target,
+              address -> {
+                var channel = Grpc.newChannelBuilder(address, credentials).maxInboundMessageSize(maxAnswerBytes);
+                // The rule for repeats is the client's own.
+                channel.disableRetry().disableServiceConfigLookUp();
+                configure.accept(channel);
+                return channel.build();
+              });
+      return new MooringClient(connections, new AtomicReference<>(NodeTable.NONE), timeout);
+    }
+  }
+
+  /** The same client, whose calls have another time each: for repeats, pauses and refreshed lists together. */
+  public MooringClient within(Duration timeout) {
+    return new MooringClient(connections, table, timeout);
+  }
+
+  /** Ends the connections, those of {@link #within} included. Calls that are under way fail. */
+  @Override
+  public void close() {
+    connections.close();
+  }
+
+  /** Makes any call of the contract, with repeats, such as {@code PluginServiceGrpc.getListPluginsMethod()}. */
+  public <Q, A> A call(MethodDescriptor<Q, A> method, Q request) {
+    return connections.call(method, request, deadline());
+  }
+
+  /** Decides about the pods of a batch, and with a mode reserves or binds them. */
+  public Scheduled schedule(Batch batch) {
+    var request = batch.request().setNodes(byName(batch.among())).build();
+    return Scheduled.of(batch.uids(), call(SchedulingServiceGrpc.getScheduleMethod(), request));
+  }
+
+  /** Says of each node whether the pod may run there, and if not, why. */
+  public Filtered filter(Question question) {
+    var until = deadline();
+    var request = FilterRequest.newBuilder().setPod(question.pod().source());
+    request.setSession(question.session()).setProfile(question.profile());
+    return asking(
+        question,
+        until,
+        nodes -> connections.call(SchedulingServiceGrpc.getFilterMethod(), request.setNodes(nodes).build(), until),
+        answer -> answer.getNodes(),
+        (names, answer) ->
+            new Filtered(
+                answer.getVerdict(),
+                NodeVerdict.of(names, answer.getVerdicts()),
+                answer.getProvenance(),
+                answer.getWarningsList()));
+  }
+
+  /** Scores nodes, which are all taken as feasible. */
+  public Scored score(Question question) {
+    var until = deadline();
+    var request = ScoreRequest.newBuilder().setPod(question.pod().source());
+    request.setSession(question.session()).setProfile(question.profile());
+    request.setIncludeTotals(true).setOmitPlugins(true);
+    return asking(
+        question,
+        until,
+        nodes -> connections.call(SchedulingServiceGrpc.getScoreMethod(), request.setNodes(nodes).build(), until),
+        answer -> answer.getNodes(),
+        Scored::of);
+  }
+
+  /** Places the pod as a dry run, and tells everything about each node. */
+  public Explained explain(Question question) {
+    var until = deadline();
+    var request = ExplainRequest.newBuilder().setPod(question.pod().source());
+    request.setSession(question.session()).setProfile(question.profile());
+    return asking(
+        question,
+        until,
+        nodes -> connections.call(SchedulingServiceGrpc.getExplainMethod(), request.setNodes(nodes).build(), until),
+        answer -> answer.getNodes(),
+        Explained::of);
+  }
+
+  /**
+   * Keeps a place for the pod on a node, if its filters agree. The reservation ends with a bind or an unreserve, or when the pod
+   * is deleted or bound by another client; never by a timer.
+   */
+  public Verdict reserve(Pod pod, String node) {
+    return reserve(pod, node, "");
+  }
+
+  /** The same with a profile. */
+  public Verdict reserve(Pod pod, String node, String profile) {
+    var request = ReserveRequest.newBuilder().setPod(pod.source()).setNode(node).setProfile(profile).build();
+    return call(SchedulingServiceGrpc.getReserveMethod(), request).getVerdict();
+  }
+
+  /** Binds the pod to a node. It is safe to repeat. */
+  public CommitOutcome bind(PodReference pod, String node) {
+    return bind(pod, node, "");
+  }
+
+  /** The same with a profile. */
+  public CommitOutcome bind(PodReference pod, String node, String profile) {
+    var request = BindRequest.newBuilder().setPod(pod).setNode(node).setProfile(profile).build();
+    return call(SchedulingServiceGrpc.getBindMethod(), request).getOutcome();
+  }
+
+  /** Opens a session that begins with the cluster as it is now. Close it in the end; otherwise it ends by itself. */
+  public OpenSession openSession() {
+    return openSession("");
+  }
+
+  /** Opens a session that begins with another one's current version. */
+  public OpenSession openSession(String from) {
+    var request = OpenSessionRequest.newBuilder().setFromSession(from).build();
+    return session(call(SimulationServiceGrpc.getOpenSessionMethod(), request).getSession().getId());
+  }
+
+  /** The session of an id that is known from elsewhere. */
+  public OpenSession session(String id) {
+    return new OpenSession(this, id);
+  }
+
+  /** Lists the nodes with such labels: a selector as kubectl takes it, "" for all. */
+  public Listed listNodes(String labels) {
+    var request = ListNodesRequest.newBuilder().setForm(NodeForm.NODE_FORM_NAMES).setLabelSelector(labels).build();
+    var answer = listed(request, deadline());
+    return new Listed(answer.getProvenance().getNodeEpoch(), answer.getNodes().getNames().getNamesList());
+  }
+
+  private long deadline() {
+    return System.nanoTime() + timeout.toNanos();
+  }
+
+  private ListNodesResponse listed(ListNodesRequest request, long until) {
+    return connections.call(ClusterServiceGrpc.getListNodesMethod(), request, until);
+  }
+
+  /** A table of a later epoch than one that was seen. */
+  private NodeTable refreshed(long seen, long until) {
+    synchronized (table) {
+      var current = table.get();
+      if (current.epoch() == seen) {
+        var request = ListNodesRequest.newBuilder().setForm(NodeForm.NODE_FORM_NAMES);
+        if (current != NodeTable.NONE) {
+          request.setSinceEpoch(seen);
+        }
+        table.set(current.apply(listed(request.build(), until)));
+      }
+      return table.get();
+    }
+  }
+
+  /** The nodes of these names, or all, and an answer with names. */
+  private static NodeSelection byName(Optional<List<String>> among) {
+    var nodes = NodeSelection.newBuilder().setAnswerForm(NodeForm.NODE_FORM_NAMES);
+    among.ifPresent(names -> nodes.setNames(NodeNames.newBuilder().addAllNames(names)));
+    return nodes.build();
+  }
+
+  /** The same by index, unless the server doesn't know one of the names. */
+  private NodeSelection byIndex(Optional<List<String>> among, long until) {
+    if (among.isEmpty()) {
+      return NodeSelection.newBuilder().setAnswerForm(NodeForm.NODE_FORM_INDICES).build();
+    }
+    var current = table.get();
+    return current
+        .selection(among.get())
+        .or(() -> refreshed(current.epoch(), until).selection(among.get()))
+        .orElseGet(() -> byName(among));
+  }
+
+  /** Asks about the nodes that are meant, again if the server's indices are others by now. */
+  private <A, R> R asking(
+      Question question,
+      long until,
+      Function<NodeSelection, A> call,
+      Function<A, NodeList> nodesOf,
+      BiFunction<List<String>, A, R> result) {
+    while (true) {
+      // A session has indices of its own.
+      var nodes = question.session().isEmpty() ? byIndex(question.among(), until) : byName(question.among());
+      try {
+        var answer = call.apply(nodes);
+        var names = names(nodesOf.apply(answer), question.among(), until);
+        if (names.isPresent()) {
+          return result.apply(names.get(), answer);
+        }
+      } catch (MooringException failed) {
+        if (failed.reason() != ErrorReason.ERROR_REASON_NODE_EPOCH_STALE || !nodes.hasIndices()) {
+          throw failed;
+        }
+        refreshed(nodes.getIndices().getNodeEpoch(), until);
+      }
+    }
+  }
+
+  /** The names of an answer's nodes; nothing if their indices are neither of the table's epoch nor of a newer one's. */
+  private Optional<List<String>> names(NodeList nodes, Optional<List<String>> among, long until) {
+    return switch (nodes.getNodesCase()) {
+      case NODES_NOT_SET -> Optional.of(among.orElse(List.of())); // The answer is in the order of the question.
+      case NAMES -> Optional.of(nodes.getNames().getNamesList());
+      case INDICES -> {
+        var current = table.get();
+        var found = current.translate(nodes.getIndices());
+        yield found.isPresent() ? found : refreshed(current.epoch(), until).translate(nodes.getIndices());
+      }
+      case JOINED_NAMES -> throw MooringException.broken("the answer has joined names");
+    };
+  }
+}

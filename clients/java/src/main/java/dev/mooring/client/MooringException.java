@@ -1,0 +1,86 @@
+package dev.mooring.client;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.mooring.v1.CallError;
+import dev.mooring.v1.ErrorReason;
+import dev.mooring.v1.FieldViolation;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import java.util.List;
+import java.util.Map;
+
+/** A call that could not be answered. That no node is feasible is an answer, and never an exception. */
+public final class MooringException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  private final Status.Code code;
+  private final CallError error;
+  private final boolean repeatable;
+
+  private MooringException(String message, Throwable cause, Status.Code code, CallError error, boolean repeatable) {
+    super(message, cause);
+    this.code = code;
+    this.error = error;
+    this.repeatable = repeatable;
+  }
+
+  static MooringException of(StatusRuntimeException failed) {
+    var error = CallError.getDefaultInstance();
+    try {
+      for (var detail : StatusProto.fromThrowable(failed).getDetailsList()) {
+        if (detail.is(CallError.class)) {
+          error = detail.unpack(CallError.class);
+        }
+      }
+    } catch (InvalidProtocolBufferException broken) {
+      failed.addSuppressed(broken);
+    }
+    var status = failed.getStatus();
+    var message = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+    return new MooringException(message, failed, status.getCode(), error, false);
+  }
+
+  /** An answer that is not what the contract says. */
+  static MooringException broken(String message) {
+    return new MooringException(message, null, Status.Code.INTERNAL, CallError.getDefaultInstance(), false);
+  }
+
+  static MooringException cancelled(InterruptedException cause) {
+    return new MooringException(
+        "the thread was interrupted", cause, Status.Code.CANCELLED, CallError.getDefaultInstance(), false);
+  }
+
+  /** The same, for a call that was repeated until its time was over. */
+  MooringException repeated() {
+    return new MooringException(getMessage(), getCause(), code, error, true);
+  }
+
+  /** gRPC's code. */
+  public Status.Code code() {
+    return code;
+  }
+
+  /**
+   * The server's reason. {@code ERROR_REASON_UNSPECIFIED} if the call failed before it could tell one, {@code UNRECOGNIZED} for
+   * one of a later server.
+   */
+  public ErrorReason reason() {
+    return error.getReason();
+  }
+
+  /** What is known or current, by the keys that {@link ErrorReason} names. */
+  public Map<String, String> metadata() {
+    return error.getMetadataMap();
+  }
+
+  /** The fields of the request that are wrong. */
+  public List<FieldViolation> violations() {
+    return error.getFieldViolationsList();
+  }
+
+  /** Whether the same call may succeed in a moment and can do no harm: only the time ended the repeats. */
+  public boolean repeatable() {
+    return repeatable;
+  }
+}
