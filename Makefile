@@ -104,8 +104,9 @@ format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-stubs: $(VENV)/dev.stamp ## Generate the Python stubs from protos/
+stubs: $(VENV)/dev.stamp ## Generate the committed stubs, in Python and Go, from protos/ (needs Go)
 	$(BIN)/python tools/generate_stubs.py
+	cd clients/go && PATH=$(abspath $(BIN)):$$PATH go generate
 
 docs: $(VENV)/docs.stamp ## Build the site of the documents into .cache/docs/site; a link that leads nowhere is an error
 	$(BIN)/python -m tools.docs

@@ -253,7 +253,7 @@ def test_the_generators_are_pinned_or_told() -> None:
     """Each is fetched in the Go client's version, or stands in the clients' table."""
     go = yaml.safe_load((ROOT / "buf.gen.yaml").read_text())["plugins"]
     java = yaml.safe_load((ROOT / "buf.gen.java.yaml").read_text())["plugins"]
-    pinned = (ROOT / "deploy/examples/clients/go/go.mod").read_text()
+    pinned = (ROOT / "clients/go/go.mod").read_text()
     fetched = [plugin["local"] for plugin in go]
     assert [command[0] for command in fetched] == ["go", "go", "npx"]
     for command in fetched[:2]:

@@ -17,9 +17,9 @@ TRACKED = subprocess.run(
 GENERATED = (
     "adapters/mooring_estimator/wire/",
     "adapters/mooring_expander/wire/",
+    "clients/go/mooringv1/",
     "clients/python/mooring_client/v1/",
     "server/mooring/kubernetes/",
-    "deploy/examples/clients/go/gen/",
 )
 FILES = [
     ROOT / name for name in TRACKED if name and not name.startswith(GENERATED) and (ROOT / name).is_file()

@@ -1,6 +1,5 @@
-"""The example clients compose Filter, Score, NormalizeScore and Bind, and get Schedule's answer."""
+"""The example in Go composes Filter, Score, NormalizeScore and Bind, and gets Schedule's answer."""
 
-import fcntl
 import shutil
 import subprocess
 import sys
@@ -20,37 +19,21 @@ from .processes import MooringServer
 
 pytestmark = pytest.mark.e2e
 
-CLIENTS = ROOT / "deploy" / "examples" / "clients"
+EXAMPLES = ROOT / "clients" / "go" / "examples"
 
 
 def run(command: list[str], directory: Path) -> None:
-    """Runs one build step of a client as its README says, with this environment's `buf` in the PATH.
-
-    Steps of other processes wait: the clients share their folders.
-    """
+    """Runs one build step with this environment's `buf` in the PATH."""
     path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
-    with (CACHE / "clients.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        subprocess.run(command, cwd=directory, env={**environment(), "PATH": path}, check=True)
+    subprocess.run(command, cwd=directory, env={**environment(), "PATH": path}, check=True)
 
 
 @pytest.fixture(scope="module")
-def go_client() -> list[str]:
-    """The command that starts the Go client."""
-    program = CACHE / "go-client"
-    run(["go", "generate", "./..."], CLIENTS / "go")
-    run(["go", "build", "-o", str(program), "."], CLIENTS / "go")
+def command() -> list[str]:
+    """The command that starts the example."""
+    program = CACHE / "composed"
+    run(["go", "build", "-o", str(program), "./composed"], EXAMPLES)
     return [str(program)]
-
-
-@pytest.fixture(scope="module")
-def node_client() -> list[str]:
-    """The command that starts the Node client."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    assert node is not None, "the example client needs Node"
-    assert npm is not None, "the example client needs npm"
-    run([npm, "install", "--no-package-lock", "--no-audit", "--no-fund"], CLIENTS / "node")
-    return [node, str(CLIENTS / "node" / "client.js")]
 
 
 def test_buf_generate_needs_nothing_but_go_and_node() -> None:
@@ -59,13 +42,6 @@ def test_buf_generate_needs_nothing_but_go_and_node() -> None:
     made = {file.suffix for file in (ROOT / "build").rglob("*scheduling_service*")}
     shutil.rmtree(ROOT / "build")
     assert made == {".go", ".ts"}
-
-
-@pytest.fixture
-def command(request: pytest.FixtureRequest) -> list[str]:
-    """The client that the test's parameter names."""
-    started_by: list[str] = request.getfixturevalue(f"{request.param}_client")
-    return started_by
 
 
 @pytest.fixture
@@ -93,10 +69,6 @@ def ask(command: list[str], address: str, name: str, uid: str) -> subprocess.Com
     return subprocess.run(arguments, env=environment(), capture_output=True, text=True, check=False)
 
 
-both_clients = pytest.mark.parametrize("command", ["go", "node"], indirect=True)
-
-
-@both_clients
 @pytest.mark.parametrize(
     ("pod", "nodes"),
     [
@@ -116,7 +88,6 @@ def test_client_binds_where_schedule_would(
     assert "n4" not in result.stdout
 
 
-@both_clients
 def test_client_agrees_that_no_node_is_feasible(
     control_plane: ControlPlane, server: MooringServer, command: list[str]
 ) -> None:
@@ -125,14 +96,12 @@ def test_client_agrees_that_no_node_is_feasible(
     assert result.stdout.startswith("no node is feasible: 0/4 nodes are available")
 
 
-@both_clients
 def test_client_fails_for_a_pod_that_nobody_knows(server: MooringServer, command: list[str]) -> None:
     result = ask(command, server.address, "unknown", "no-such-uid")
     assert result.returncode == 1
     assert "Schedule:" in result.stderr
 
 
-@both_clients
 @pytest.mark.parametrize(
     ("node", "total", "ties", "code"),
     [

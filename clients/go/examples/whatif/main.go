@@ -13,10 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	mooringv1 "mooring.dev/examples/client/gen/mooring/v1"
+	"mooring.dev/go/mooring"
+	"mooring.dev/go/mooring/mooringv1"
 )
 
 type manifest map[string]any
@@ -33,7 +31,7 @@ func main() {
 }
 
 func run(address, cpu string) error {
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := mooring.New(address)
 	if err != nil {
 		return err
 	}

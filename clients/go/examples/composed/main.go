@@ -1,4 +1,4 @@
-// Command client schedules one pod through mooring, one extension point after the other, and binds it.
+// Command composed schedules one pod through mooring, one extension point after the other, and binds it.
 //
 // It calls Filter, Score and NormalizeScore, adds the weighted scores up itself, and checks that the outcome is what
 // Schedule (as a dry run) says: the same highest total, reached by the same nodes. Then it calls Bind.
@@ -14,28 +14,24 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	mooringv1 "mooring.dev/examples/client/gen/mooring/v1"
+	"mooring.dev/go/mooring"
+	"mooring.dev/go/mooring/mooringv1"
 )
-
-//go:generate buf generate
 
 func main() {
 	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: client HOST:PORT NAMESPACE NAME UID")
+		fmt.Fprintln(os.Stderr, "usage: composed HOST:PORT NAMESPACE NAME UID")
 		os.Exit(2)
 	}
 	pod := &mooringv1.PodReference{Namespace: os.Args[2], Name: os.Args[3], Uid: os.Args[4]}
 	if err := run(os.Args[1], pod); err != nil {
-		fmt.Fprintln(os.Stderr, "client:", err)
+		fmt.Fprintln(os.Stderr, "composed:", err)
 		os.Exit(1)
 	}
 }
 
 func run(address string, pod *mooringv1.PodReference) error {
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := mooring.New(address)
 	if err != nil {
 		return err
 	}
