@@ -11,6 +11,8 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (  # type: ignore[import-untyped]
     ProtoReflectionDescriptorDatabase,
@@ -268,6 +270,17 @@ def listed(mooring_address: str, compression: grpc.Compression | None = None) ->
 def test_reflection_is_offered(options: dict[str, Any]) -> None:
     with running(**options) as mooring:
         assert SERVICE.full_name in listed(mooring.server.address)
+
+
+def test_reflection_knows_the_types_of_an_errors_details() -> None:
+    with running() as mooring:
+        failure = failed(lambda: mooring.stub.PushObjects(pb.PushObjectsRequest(), timeout=LONG))
+        with grpc.insecure_channel(mooring.server.address) as channel:
+            pool = DescriptorPool(ProtoReflectionDescriptorDatabase(channel))
+            for detail in failure.told, failure.info:
+                name = detail.DESCRIPTOR.full_name
+                found = GetMessageClass(pool.FindMessageTypeByName(name))
+                assert str(found.FromString(detail.SerializeToString())) == str(detail)
 
 
 def test_reflection_is_off_where_others_can_connect() -> None:
