@@ -95,7 +95,7 @@ Global___NodeNames: _TypeAlias = NodeNames  # noqa: Y015
 
 @_typing.final
 class NodeIndices(_message.Message):
-    """Node indices of one node_epoch."""
+    """Node indices of one node_epoch, which one process knows (Provenance.server_id)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
