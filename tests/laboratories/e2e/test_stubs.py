@@ -52,6 +52,6 @@ def protoc() -> Path:
 def test_the_whole_folder_generates(language: str, suffix: str, protoc: Path, tmp_path: Path) -> None:
     sources = sorted(map(str, PROTOS.rglob("*.proto")))
     well_known = files("grpc_tools") / "_proto"
-    command = [protoc, f"-I{PROTOS}", f"-I{well_known}", f"--{language}_out={tmp_path}", *sources]
+    command = [str(protoc), f"-I{PROTOS}", f"-I{well_known}", f"--{language}_out={tmp_path}", *sources]
     subprocess.run(command, check=True)
     assert len(list(tmp_path.rglob(f"*{suffix}"))) >= len(sources) - 1
