@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from mooring.app.scheduler import backoff_times
+from mooring.cluster.api import client
+from mooring.cluster.api.rate import TokenBucket
 from mooring.config import load
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.queue import BackoffTimes
@@ -204,14 +206,22 @@ def test_rejections(
     assert said in result.err
 
 
-def test_the_client_connection_is_the_files(fake: FakeApiServer, tmp_path: Path) -> None:
-    """Its kubeconfig, where no other is named, and its pace: 20 requests a second after the first 10."""
-    connection = {"kubeconfig": str(fake.kubeconfig(tmp_path / "named")), "qps": 20, "burst": 10}
-    fake.add(*(pending(f"p-{number}") for number in range(40)))
+def test_the_client_connection_is_the_files(
+    fake: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its kubeconfig, where no other is named, and its pace: 200 requests a second after the first 70."""
+    paces = []
+
+    def bucket(qps: float, burst: int) -> TokenBucket:
+        paces.append((qps, burst))
+        return TokenBucket(qps, burst)
+
+    monkeypatch.setattr(client, "TokenBucket", bucket)
+    connection = {"kubeconfig": str(fake.kubeconfig(tmp_path / "named")), "qps": 200, "burst": 70}
+    fake.add(pending("p"))
     with scheduling(fake, tmp_path, "--source=kubernetes", "--leader-elect=false", **connection):
-        until(lambda: all(node_of(fake, f"p-{number}") for number in range(40)), "40 bindings")
-    sent = [entry.call.at for entry in fake.history.bindings()]
-    assert max(sent) - min(sent) > (40 - 10) / 20 - 0.1
+        until(lambda: node_of(fake, "p"), "the binding")
+    assert set(paces) == {(200, 70)}
 
 
 def test_backoffs_are_the_files(tmp_path: Path) -> None:

@@ -28,6 +28,12 @@ def shown() -> Iterator[tuple[Path, str, str]]:
                     yield readme.parent, command, output
 
 
+def is_one_process(command: str) -> bool:
+    """Whether no process of mooring is needed beside this one."""
+    of_mooring = OF_MOORING.fullmatch(command)
+    return of_mooring is not None and "mooring " not in (of_mooring["filter"] or "")
+
+
 @pytest.mark.parametrize(
     ("folder", "command", "output"),
     [
@@ -35,7 +41,7 @@ def shown() -> Iterator[tuple[Path, str, str]]:
         pytest.param(
             *case,
             id=f"{case[0].name}: {case[1]}",
-            marks=() if OF_MOORING.fullmatch(case[1]) else pytest.mark.slow,
+            marks=() if is_one_process(case[1]) else pytest.mark.slow,
         )
         for case in shown()
     ],

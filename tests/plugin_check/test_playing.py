@@ -92,6 +92,7 @@ def test_a_failure_names_the_line_that_raised() -> None:
     assert "# raises" in inspect.getsource(wrong_rules).splitlines()[line - 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["Label", "CountPerRack", "Free", "Shuffled", "Parsed", "Columns", "Few", "Tenant", "Cool"]
 )

@@ -14,7 +14,7 @@ from tests.laboratories.conformance.recordings import read_lines
 from tests.laboratories.conformance.run import disagreement, vectors_of
 
 Manifest = dict[str, Any]
-OF_EACH_KIND = 40
+OF_EACH_KIND = 15
 
 
 def declared() -> set[str]:

@@ -1,6 +1,6 @@
 """Bad input and bad plugins: a clear error in the right place, nothing half done, the next call served."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,18 @@ from mooring_client.v1 import nodes_pb2 as nodes_pb
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from tests.process import until
-from tests.service.backends import WAYS, configuration, direct, named, profile, rejected, sent, served, world
+from tests.service.backends import (
+    WAYS,
+    Stubs,
+    configuration,
+    direct,
+    named,
+    profile,
+    rejected,
+    sent,
+    served,
+    world,
+)
 from tests.service.fakes import filtering, gate, scoring, scoring_all
 from tests.service.harness import LONG, Failed, given_up
 
@@ -35,7 +46,13 @@ QUESTIONS = (pb.FilterRequest, pb.ScoreRequest, pb.NormalizeScoreRequest, pb.Exp
 REQUESTS = "spec.containers[0].resources.requests"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.fixture(scope="module", params=WAYS)
+def stubs(request: pytest.FixtureRequest) -> Iterator[Stubs]:
+    """The services over two nodes, in each way."""
+    with world(*NODES) as w, request.param(w.backend) as stubs:
+        yield stubs
+
+
 @pytest.mark.parametrize(
     "request_", [pb.FilterRequest, pb.ScoreRequest, pb.NormalizeScoreRequest, pb.ExplainRequest]
 )
@@ -66,12 +83,11 @@ REQUESTS = "spec.containers[0].resources.requests"
     ],
 )
 def test_a_pod_that_makes_no_sense_is_rejected_by_its_path(
-    way: Callable[..., Any], request_: Any, pod: PodSource | None, path: str
+    stubs: Stubs, request_: Any, pod: PodSource | None, path: str
 ) -> None:
     method = request_.DESCRIPTOR.name.removesuffix("Request")
-    with world(*NODES) as w, way(w.backend) as stubs:
-        failure = rejected(lambda: getattr(stubs.scheduling, method)(request_(pod=pod)))
-        assert stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()))).feasible_count == 2
+    failure = rejected(lambda: getattr(stubs.scheduling, method)(request_(pod=pod)))
+    assert stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()))).feasible_count == 2
     assert (failure.code, failure.info.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID")
     assert [field for field, _ in failure.violations] == [path]
 
