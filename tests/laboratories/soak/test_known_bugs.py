@@ -24,7 +24,7 @@ from mooring.scheduler.leadership import LeaderElection
 from tests.laboratories.soak.rounds import Round, play
 from tests.laboratories.soak.rows import ROWS
 
-TRIES = 5
+TRIES = 10
 SIZE = 0.2
 
 Patch = pytest.MonkeyPatch

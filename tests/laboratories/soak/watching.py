@@ -147,14 +147,19 @@ def stale_apiserver(round_: Round) -> None:
 
 def behind(round_: Round, live: Following, lagging: FakeApiServer) -> None:
     """For a while the other one answers."""
-    before = held(live.state)
+
+    def cut() -> int:
+        return sum(not entry.status for entry in lagging.history.all("GET", "/pods"))
+
+    before, cut_before = held(live.state), cut()
     live.fake.stop()
     lagging._port = live.fake._port
     lagging.start()
     lagging.faults.clear()
     lagging.faults.on("GET", "", Cut(), when=after(round_.dice.randrange(ANSWERS_BEHIND)))
     lagging.faults.on("WATCH", "/pods$", Answer(410), times=1)
-    until(lambda: live.source.staleness > 0.3 or held(live.state) != before, "staleness")
+    # By then each list that was answered has been read.
+    until(lambda: cut() > cut_before or held(live.state) != before, "a list that is cut")
     assert held(live.state) == before, "it went back"
     lagging.stop()
     live.fake.start()
