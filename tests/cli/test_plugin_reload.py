@@ -107,6 +107,26 @@ def test_what_fails_leaves_all_modules_as_they_were(package: Path) -> None:
     assert after == before
 
 
+def test_a_module_beside_that_of_the_plugin_is_imported_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    wanted = tmp_path / "edited_wanted.py"
+    wanted.write_text("NODE = 'first'\n")
+    (tmp_path / "edited_rule.py").write_text(RULE.replace("edited_rules.wanted", "edited_wanted"))
+    module = importlib.import_module("edited_rule")
+    try:
+        files = PluginFiles(lambda: [module.Edited])
+        wanted.write_text("NODE = 'second'\n")
+        assert "second" in files.text()
+        with files.imported_again():
+            assert importlib.import_module("edited_rule").NODE == "second"
+    finally:
+        for name in ("edited_rule", "edited_wanted"):
+            del sys.modules[name]
+
+
 @pytest.mark.usefixtures("package")
 def test_a_fault_that_is_elsewhere_stays_as_it_is() -> None:
     kind = importlib.import_module("edited_rules").Edited

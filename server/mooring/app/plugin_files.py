@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,9 +15,12 @@ from mooring.files import read_file
 from mooring.framework import Plugin
 from mooring.framework.errors import InvalidArgumentError
 
+_INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
+"""Folders of modules that have nothing to do with each other."""
+
 
 class PluginFiles:
-    """Modules and packages of plugins that are not mooring's own. For one thread.
+    """Modules and packages of plugins, mooring's own aside, and the modules beside them. For one thread.
 
     Args:
         in_force: Returns the classes of the plugins in force.
@@ -53,17 +57,29 @@ class PluginFiles:
             raise InvalidArgumentError.at(place, f"{type(cause).__name__}: {cause}") from error
 
     def _roots(self) -> set[str]:
-        """Return the names of the outermost packages and modules."""
+        """Return the names of the outermost packages and modules, and of the modules beside these."""
         bases = {base for kind in self._in_force() for base in kind.__mro__ if issubclass(base, Plugin)}
-        return {base.__module__.partition(".")[0] for base in bases} - {"mooring", "__main__"}
+        own = {base.__module__.partition(".")[0] for base in bases} - {"mooring", "__main__"}
+        folders = {file.parent for name in own if (file := _file(name))} - _INSTALLED
+        beside = {
+            name
+            for name in tuple(sys.modules)
+            if (file := _file(name)) is not None and file.parent in folders
+        }
+        return own | beside - {"__main__"}
 
     def _files(self) -> list[Path]:
         modules = [module for name in self._roots() if (module := sys.modules.get(name))]
         folders = [Path(folder) for module in modules for folder in getattr(module, "__path__", ())]
-        alone = [
-            Path(module.__file__) for module in modules if module.__file__ and not hasattr(module, "__path__")
-        ]
+        alone = [file for module in modules if (file := _file(module.__name__))]
         return sorted([*alone, *(file for folder in folders for file in folder.rglob("*.py"))])
+
+
+def _file(name: str) -> Path | None:
+    """Return the file of an outermost module; None for packages, and for modules without a file."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    return Path(file) if file and "." not in name and not hasattr(module, "__path__") else None
 
 
 def _text(file: Path) -> str:
