@@ -20,7 +20,7 @@ _INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "
 
 
 class PluginFiles:
-    """Modules and packages of plugins, mooring's own aside, and the modules beside them. For one thread.
+    """Modules and packages of plugins, mooring's own aside, and other modules in their folders. For one thread.
 
     Args:
         in_force: Returns the classes of the plugins in force.
@@ -57,7 +57,7 @@ class PluginFiles:
             raise InvalidArgumentError.at(place, f"{type(cause).__name__}: {cause}") from error
 
     def _roots(self) -> set[str]:
-        """Return the names of the outermost packages and modules, and of the modules beside these."""
+        """Return the names of the outermost packages and modules, and of other modules in their folders."""
         bases = {base for kind in self._in_force() for base in kind.__mro__ if issubclass(base, Plugin)}
         own = {base.__module__.partition(".")[0] for base in bases} - {"mooring", "__main__"}
         folders = {file.parent for name in own if (file := _file(name))} - _INSTALLED
