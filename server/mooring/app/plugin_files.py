@@ -20,7 +20,7 @@ _INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "
 
 
 class PluginFiles:
-    """Modules and packages of plugins, mooring's own aside, and other modules in their folders. For one thread.
+    """The modules of plugins that are not mooring's own, and those in the same folders. For one thread.
 
     Args:
         in_force: Returns the classes of the plugins in force.
