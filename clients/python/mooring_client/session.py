@@ -127,14 +127,14 @@ class ClientSession:
         return list(self._simulation.EstimateCapacity(request, timeout=self._timeout).shapes)
 
     def removal(self, nodes: Iterable[str] = (), *, cumulative: bool = False) -> list[NodeRemoval]:
-        """Which nodes could go, of those given or of all: see ``SimulationService.Removal``."""
+        """Which nodes could go, of those given or of all: see ``SimulationService.PlanRemoval``."""
         request = PlanRemovalRequest(session=self.id, nodes=nodes, cumulative=cumulative)
         return list(self._simulation.PlanRemoval(request, timeout=self._timeout).nodes)
 
     def node_groups(self, groups: Iterable[NodeGroup], pods: Iterable[bytes] = ()) -> PlanNodeGroupsResponse:
         """Say how many more nodes of each group would help pods, given as JSON, or all that have no node.
 
-        See ``SimulationService.NodeGroups``.
+        See ``SimulationService.PlanNodeGroups``.
         """
         waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
         request = PlanNodeGroupsRequest(session=self.id, groups=groups, pods=waiting)
@@ -143,7 +143,7 @@ class ClientSession:
     def change(
         self, pod: bytes, nodes: Iterable[str] = (), kinds: Iterable[ChangeKind.ValueType] = ()
     ) -> SuggestChangesResponse:
-        """Say what would make a pod fit, given as JSON: see ``SimulationService.Change``."""
+        """Say what would make a pod fit, given as JSON: see ``SimulationService.SuggestChanges``."""
         source = PodSource(object=KubernetesObject(json=pod))
         request = SuggestChangesRequest(session=self.id, pod=source, nodes=nodes, kinds=kinds)
         return self._simulation.SuggestChanges(request, timeout=self._timeout)
@@ -157,7 +157,7 @@ class ClientSession:
     ) -> SuggestChangesResponse:
         """Say what would make a group fit, with its pods, given as JSON, or all that the session has.
 
-        See ``SimulationService.Change``.
+        See ``SimulationService.SuggestChanges``.
         """
         waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
         group = GroupToSchedule(namespace=namespace, name=name, pods=waiting)
