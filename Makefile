@@ -57,7 +57,7 @@ check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, publi
 	$(BIN)/python -m tools.docs
 	$(BIN)/hadolint Dockerfile
 
-e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then test mooring with them (needs Go and Node)
+e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then test mooring with them (needs Go, Maven and Node)
 	$(BIN)/python tests/laboratories/e2e/build.py
 	$(BIN)/python -m pytest tests/laboratories/e2e $(ARGS)
 
