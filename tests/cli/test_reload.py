@@ -18,7 +18,7 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import ReloadMetrics
 from mooring.testing import make_pod
-from mooring_client.errors import info_of
+from mooring_client.errors import reason_of
 from mooring_client.v1.plugin_service_pb2 import ListProfilesRequest
 from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceStub
 from tests.cli.commands import scoring, serving, write_config
@@ -204,4 +204,4 @@ def test_an_earlier_configuration_is_still_known(tmp_path: Path) -> None:
     assert [each.hash for each in now.configurations] == known
     assert (earlier.configuration_hash, now.configuration_hash) == (known[0], known[-1])
     assert earlier.profiles[0].configuration_json != now.profiles[0].configuration_json
-    assert info_of(unknown.value).reason == "CONFIGURATION_NOT_FOUND"
+    assert reason_of(unknown.value) == "CONFIGURATION_NOT_FOUND"

@@ -1,6 +1,6 @@
-"""The client against a real server: batches, indices that follow the nodes, and what it sends again."""
+"""The client in Python against a real server. What all clients have in common is in the contract suite."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,16 +8,15 @@ import grpc
 import pytest
 
 from mooring.cluster.kinds import Put, Remove
-from mooring.framework.errors import ResourceExhaustedError, UnavailableError
-from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.testing.builders import make_node, make_pod, to_json
-from mooring_client import Client, Pods, reason_of
+from mooring_client import CallFailedError, Client, Pods
 from mooring_client.v1.cluster_service_pb2 import PushEvent, PushObjectsRequest, SnapshotBegin, SnapshotEnd
 from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring_client.v1.scheduling_service_pb2 import (
     COMMIT_MODE_BIND,
-    COMMIT_MODE_DRY_RUN,
     COMMIT_MODE_RESERVE,
+    COMMIT_OUTCOME_ALREADY_RESERVED,
+    COMMIT_OUTCOME_RESERVED,
 )
 from mooring_client.v1.verdicts_pb2 import VERDICT_CODE_SUCCESS, VERDICT_CODE_UNSCHEDULABLE
 from tests.service.backends import World, listening, world
@@ -34,9 +33,9 @@ def some(template: bytes, count: int, *, named: bool = False) -> Pods:
 
 
 @contextmanager
-def client_of(w: World, **how: Any) -> Iterator[Client]:
-    with listening(w.backend) as address, grpc.insecure_channel(address) as channel:
-        yield Client(channel, **how)
+def client_of(w: World) -> Iterator[Client]:
+    with listening(w.backend) as address, Client(address) as client:
+        yield client
 
 
 @pytest.fixture
@@ -48,7 +47,6 @@ def w() -> Iterator[World]:
 def test_a_batch_of_one_template(w: World) -> None:
     with client_of(w) as client:
         placed = client.schedule([some(HALF, 7)])
-        assert (client.nodes.epoch, len(client.nodes)) == (w.state.snapshot.nodes.epoch, 3)
     assert [p.uid for p in placed] == [f"uid-{number}" for number in range(7)]
     assert sorted(p.node for p in placed) == ["", "a", "a", "b", "b", "c", "c"]
     assert [p.verdict.code for p in placed] == [VERDICT_CODE_SUCCESS] * 6 + [VERDICT_CODE_UNSCHEDULABLE]
@@ -64,10 +62,9 @@ def test_groups_share_a_batch_in_their_order(w: World) -> None:
 
 
 @pytest.mark.parametrize("mode", [COMMIT_MODE_BIND, COMMIT_MODE_RESERVE], ids=["bind", "reserve"])
-def test_commits_are_answered_by_name(w: World, mode: Any) -> None:
+def test_a_batch_is_committed(w: World, mode: Any) -> None:
     with client_of(w) as client:
         placed = client.schedule([some(HALF, 3, named=True)], commit_mode=mode)
-        assert client.nodes.epoch is None
     assert {p.verdict.code for p in placed} == {VERDICT_CODE_SUCCESS}
     records = w.state.snapshot.pods.records.values()
     assert {r.pod.metadata.name: r.pod.spec.node_name for r in records} == {
@@ -75,107 +72,40 @@ def test_commits_are_answered_by_name(w: World, mode: Any) -> None:
     }
 
 
-def renamed(w: World) -> None:
-    """Another node has the index of one that is gone."""
-    w.state.apply("test", [Remove("Node", "", "a"), Put(make_node("z"))])
+def test_a_repeated_batch_keeps_its_places(w: World) -> None:
+    with client_of(w) as client:
+        first, again = (
+            client.schedule([some(HALF, 3, named=True)], commit_mode=COMMIT_MODE_RESERVE) for _ in range(2)
+        )
+    assert [p.node for p in first] == [p.node for p in again]
+    assert {p.outcome for p in first} == {COMMIT_OUTCOME_RESERVED}
+    assert {p.outcome for p in again} == {COMMIT_OUTCOME_ALREADY_RESERVED}
 
 
 def test_nodes_that_change_between_calls_have_their_new_names(w: World) -> None:
     with client_of(w) as client:
-        assert sorted(p.node for p in client.schedule([some(LARGE, 3)])) == ["a", "b", "c"]
-        renamed(w)
-        assert sorted(p.node for p in client.schedule([some(LARGE, 3)])) == ["b", "c", "z"]
+        assert sorted(client.filter(HALF).nodes) == ["a", "b", "c"]
+        w.state.apply("test", [Remove("Node", "", "a"), Put(make_node("z"))])
+        assert sorted(client.filter(HALF).nodes) == ["b", "c", "z"]
+        assert sorted(client.score(HALF, among=["z", "b"]).nodes) == ["b", "z"]
 
 
-@pytest.mark.parametrize("mode", [COMMIT_MODE_DRY_RUN, COMMIT_MODE_BIND], ids=["dry run", "bind"])
-def test_a_choice_among_some_follows_a_stale_epoch(w: World, mode: Any) -> None:
+@pytest.mark.parametrize("name", ["b", "gone"], ids=["known", "not known"])
+def test_a_choice_among_some(w: World, name: str) -> None:
     with client_of(w) as client:
-        assert [p.node for p in client.schedule([some(LARGE, 1)], among=["b"])] == ["b"]
-        renamed(w)
-        placed = client.schedule([some(LARGE, 3)], among=["z", "a", "c"], commit_mode=mode)
-    assert sorted(p.node for p in placed) == ["", "c", "z"]
+        assert set(client.filter(HALF, among=[name]).nodes) == {name}
+        assert set(client.explain(HALF, among=[name]).nodes) == {name}
 
 
-def test_nodes_that_change_between_decision_and_names_are_asked_about_again(w: World) -> None:
+def test_all_answers_about_a_pod_agree(w: World) -> None:
     with client_of(w) as client:
-        client.schedule([some(LARGE, 1)])
-        renamed(w)
-        refresh, times = client.nodes.refresh, iter([lambda: renamed_back(w)])
-
-        def meanwhile(timeout: float) -> None:
-            next(times, lambda: None)()
-            refresh(timeout)
-
-        client.nodes.refresh = meanwhile  # type: ignore[method-assign]
-        placed = client.schedule([some(LARGE, 3)])
-    assert sorted(p.node for p in placed) == ["b", "c", "y"]
-
-
-def renamed_back(w: World) -> None:
-    w.state.apply("test", [Remove("Node", "", "z"), Put(make_node("y"))])
-
-
-Reject = Callable[[], Exception]
-
-
-@contextmanager
-def failing(reject: Reject, times: int) -> Iterator[list[None]]:
-    """The server rejects so many calls of Schedule; the list grows with each."""
-    seen: list[None] = []
-    answer = SchedulingServicer.Schedule
-
-    def schedule(self: Any, request: Any, context: Any) -> Any:
-        seen.append(None)
-        if len(seen) <= times:
-            raise reject()
-        return answer(self, request, context)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SchedulingServicer, "Schedule", schedule)
-        yield seen
-
-
-def not_synced() -> Exception:
-    return UnavailableError("not yet", reason="NOT_SYNCED")
-
-
-def overloaded() -> Exception:
-    return ResourceExhaustedError("too many", reason="OVERLOADED")
-
-
-def draining() -> Exception:
-    return UnavailableError("bye", reason="DRAINING")
-
-
-@pytest.mark.parametrize(
-    ("reject", "mode", "calls"),
-    [
-        pytest.param(not_synced, COMMIT_MODE_DRY_RUN, 3, id="dry run, not synced"),
-        pytest.param(draining, COMMIT_MODE_DRY_RUN, 3, id="dry run, draining"),
-        pytest.param(overloaded, COMMIT_MODE_BIND, 3, id="bind, rejected before it began"),
-        pytest.param(draining, COMMIT_MODE_BIND, 1, id="bind, nobody knows how far it came"),
-        pytest.param(lambda: ValueError("a defect"), COMMIT_MODE_DRY_RUN, 1, id="dry run, a defect"),
-    ],
-)
-def test_only_what_is_safe_is_sent_again(w: World, reject: Reject, mode: Any, calls: int) -> None:
-    with failing(reject, 2) as seen, client_of(w) as client:
-        if calls == 1:
-            with pytest.raises(grpc.RpcError):
-                client.schedule([some(HALF, 1)], commit_mode=mode)
-        else:
-            assert client.schedule([some(HALF, 1)], commit_mode=mode)[0].node
-    assert len(seen) == calls
-
-
-def test_it_ends_with_the_time_that_it_has(w: World) -> None:
-    with (
-        failing(not_synced, 1000) as seen,
-        client_of(w, timeout=1.5) as client,
-        pytest.raises(grpc.RpcError) as caught,
-    ):
-        client.schedule([some(HALF, 1)])
-    assert reason_of(caught.value) == "NOT_SYNCED"
-    assert len(seen) > 1
+        explained = client.explain(HALF)
+        totals = client.score(HALF).nodes
+        (placed,) = client.schedule([Pods(HALF, ["x"])])
+    assert {name: node.total for name, node in explained.nodes.items()} == totals
+    assert max(totals.values()) == placed.total == totals[explained.node]
+    for node in explained.nodes.values():
+        assert sum(score.weighted for score in node.scores.values()) == node.total
 
 
 def test_names_for_some_pods_only_are_rejected(w: World) -> None:
@@ -185,16 +115,13 @@ def test_names_for_some_pods_only_are_rejected(w: World) -> None:
 
 def test_a_source_is_removed_once() -> None:
     load = [PushEvent(snapshot_begin=SnapshotBegin()), PushEvent(snapshot_end=SnapshotEnd())]
-    with (
-        world(push=True) as w,
-        listening(w.backend) as address,
-        grpc.insecure_channel(address) as channel,
-    ):
-        ClusterServiceStub(channel).PushObjects(
-            PushObjectsRequest(source="x", session="s", first_sequence=1, events=load), timeout=LONG
-        )
-        client = Client(channel)
+    with world(push=True) as w, listening(w.backend) as address, Client(address) as client:
+        with grpc.insecure_channel(address) as channel:
+            ClusterServiceStub(channel).PushObjects(
+                PushObjectsRequest(source="x", session="s", first_sequence=1, events=load), timeout=LONG
+            )
         assert [client.remove_source("x"), client.remove_source("x")] == [True, False]
-        with pytest.raises(grpc.RpcError) as raised:
+        with pytest.raises(CallFailedError) as raised:
             client.remove_source("no name!")
-    assert reason_of(raised.value) == "REQUEST_INVALID"
+    assert raised.value.reason == "REQUEST_INVALID"
+    assert [each.field for each in raised.value.fields] == ["source"]

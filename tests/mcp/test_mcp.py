@@ -84,8 +84,8 @@ def ask(server: str, name: str, arguments: dict[str, Any]) -> Any:
 def decide(server: str, pod: str) -> None:
     """Makes a decision, so that there is one to list."""
     manifest = pod_manifest(pod, requests={"cpu": "64" if pod == "big" else "1"})
-    with grpc.insecure_channel(server) as channel:
-        MooringClient(channel).schedule([Pods(json.dumps(manifest).encode(), [f"uid-{pod}"])])
+    with MooringClient(server) as client:
+        client.schedule([Pods(json.dumps(manifest).encode(), [f"uid-{pod}"])])
 
 
 def answer(server: str, name: str, **arguments: Any) -> dict[str, Any]:

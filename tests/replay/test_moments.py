@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import grpc
 import pytest
 
-from mooring_client.session import ClientSession
+from mooring_client import Client
 from tests.cli.commands import call, serving_process
 from tests.replay.test_lives import pod, small, write
 
@@ -45,8 +44,8 @@ def test_a_server_over_a_recording_has_sessions_of_it(tmp_path: Path) -> None:
     flags = "--source", f"recording:{recording}@2026-09-21T14:13:25Z"
     with serving_process(tmp_path, *flags) as server:
         assert f"source=recording:{recording} synced=True nodes=1 pods=1 " in server.log.read_text()
-        with grpc.insecure_channel(server.address("grpc")) as channel, ClientSession(channel) as session:
-            (removal,) = session.removal()
+        with Client(server.address("grpc")) as client, client.session() as session:
+            (removal,) = session.plan_removal()
             assert removal.node == "a"
 
 

@@ -2,157 +2,127 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from types import TracebackType
+from typing import Final, Self
 
 import grpc
 
-from mooring_client.errors import NO_SOURCE, STALE, may_be_sent_again, reason_of
-from mooring_client.nodes import NodeIndex
-from mooring_client.pods import Placement, Pods, fill, placements
-from mooring_client.session import ClientSession
-from mooring_client.v1.cluster_service_pb2 import RemoveSourceRequest
-from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring_client.v1.nodes_pb2 import NODE_FORM_INDICES, NODE_FORM_NAMES
+from mooring_client.calls import Calls
+from mooring_client.errors import CallFailedError
+from mooring_client.nodes import NodeTable, listed
+from mooring_client.pods import source_of
+from mooring_client.questions import Questions
+from mooring_client.session import Session
+from mooring_client.v1.cluster_service_pb2 import ListNodesRequest, RemoveSourceRequest
+from mooring_client.v1.nodes_pb2 import NODE_FORM_NAMES
+from mooring_client.v1.objects_pb2 import PodReference
+from mooring_client.v1.plugin_service_pb2 import GetCapabilitiesRequest, GetCapabilitiesResponse
 from mooring_client.v1.scheduling_service_pb2 import (
-    COMMIT_MODE_DRY_RUN,
-    CommitMode,
-    ScheduleRequest,
-    ScheduleResponse,
+    BindRequest,
+    BindResponse,
+    ReserveRequest,
+    ReserveResponse,
+    UnreserveRequest,
 )
-from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
-T = TypeVar("T")
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds before a call is sent again; each pause is twice as long as the one before."""
+MAX_MESSAGE_BYTES: Final = 64 << 20
+"""The largest answer that a client takes unless it is told otherwise."""
 
 
-class Client:
-    """Schedules pods with a mooring server, opens sessions, and removes push sources.
+class Client(Questions):
+    """Asks a mooring server, and has it place pods. Safe from any thread; ends with its ``with`` block.
 
-    Safe from any thread; the channel stays the caller's.
+    A call that fails is sent again as long as that is safe and may help. Every method raises
+    ``CallFailedError`` for a reason that remains, or when time is over.
 
     Args:
-        channel: To one server: each replica has node indices of its own.
-        timeout: Seconds that one call of a method may take, retries included; default 10.
-
-    Attributes:
-        nodes: The nodes as last listed.
+        target: As grpcio has it, such as ``localhost:50051`` or ``unix:/run/mooring.sock``.
+        credentials: TLS, by ``grpc.ssl_channel_credentials``; None = plain text.
+        timeout: Seconds that a method has, repeats included, unless its caller says otherwise.
+        max_message_bytes: The largest answer that is taken.
     """
 
-    def __init__(self, channel: grpc.Channel, timeout: float = 10.0) -> None:
-        self._channel = channel
-        self._scheduling = SchedulingServiceStub(channel)
-        self._cluster = ClusterServiceStub(channel)
-        self._timeout = timeout
-        self.nodes = NodeIndex(self._cluster)
-
-    def schedule(
+    def __init__(
         self,
-        groups: Sequence[Pods],
+        target: str,
+        credentials: grpc.ChannelCredentials | None = None,
         *,
-        among: Sequence[str] | None = None,
-        commit_mode: CommitMode.ValueType = COMMIT_MODE_DRY_RUN,
-        profile: str = "",
-        seed: int = 0,
-    ) -> list[Placement]:
-        """Decide about the pods of all groups in one batch, in order; each sees the earlier ones placed.
+        timeout: float = 10.0,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        calls = Calls(target, credentials, max_message_bytes)
+        super().__init__(calls, NodeTable(calls), timeout)
 
-        A dry run is answered by indices, so that no names travel. What is committed is answered by names: an
-        index means nothing once its node is gone, and a commit is not repeated in order to find out.
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connections."""
+        self._calls.close()
+
+    def reserve(
+        self, pod: bytes | PodReference, node: str, *, profile: str = "", timeout: float | None = None
+    ) -> ReserveResponse:
+        """Reserve a place on a node for a pod that has a UID, if the filters let it run there."""
+        request = ReserveRequest(pod=source_of(pod), node=node, profile=profile)
+        return self._send(lambda stubs: stubs.scheduling.Reserve, request, timeout, commits=True)
+
+    def unreserve(self, pod: PodReference, *, timeout: float | None = None) -> bool:
+        """End the reservation of a pod; whether it had one."""
+        request = UnreserveRequest(pod=pod)
+        return self._send(lambda stubs: stubs.scheduling.Unreserve, request, timeout, commits=True).released
+
+    def bind(
+        self, pod: PodReference, node: str, *, profile: str = "", timeout: float | None = None
+    ) -> BindResponse:
+        """Bind a pod, by its UID, to a node."""
+        request = BindRequest(pod=pod, node=node, profile=profile)
+        return self._send(lambda stubs: stubs.scheduling.Bind, request, timeout, commits=True)
+
+    def list_nodes(self, labels: str = "", *, timeout: float | None = None) -> tuple[int, list[str]]:
+        """Return the node epoch, and the names of the nodes in the order of their indices.
 
         Args:
-            groups: The pods.
-            among: The names of the nodes to choose from; None = all.
-            commit_mode: The use of the selected nodes.
-            profile: The profile; "" = as the server says.
-            seed: Decides between nodes of equal totals.
-
-        Raises:
-            grpc.RpcError: The call failed, and may not be sent again, or time is over; see ``reason_of``.
-            ValueError: A group has names for some of its pods only.
+            labels: A selector as kubectl takes it; "" = all nodes.
+            timeout: Seconds; None = the client's.
         """
-        request = ScheduleRequest(commit_mode=commit_mode, profile=profile, seed=seed)
-        uids = fill(request, groups)
-        by_index = commit_mode == COMMIT_MODE_DRY_RUN
-        request.nodes.answer_form = NODE_FORM_INDICES if by_index else NODE_FORM_NAMES
-        until = time.monotonic() + self._timeout
-        if self.nodes.epoch is None and (by_index or among is not None):
-            self._refresh(until)
-        while True:
-            response = self._sent(request, among, until)
-            names = self._names(response) if by_index else list(response.nodes.names.names)
-            if names is not None:
-                return list(placements(uids, names, response))
-            # The nodes are others by now. If they are again before the answer comes, it goes round once more.
-            self._refresh(until)
-            names = self._names(response)
-            if names is not None:
-                return list(placements(uids, names, response))
+        request = ListNodesRequest(form=NODE_FORM_NAMES, label_selector=labels)
+        answer = listed(self._calls, request, self._pauses(timeout))
+        return answer.provenance.node_epoch, list(answer.nodes.names.names)
 
-    def session(self) -> ClientSession:
-        """Return a new session, which begins with the cluster as it is now.
+    def capabilities(self, *, timeout: float | None = None) -> GetCapabilitiesResponse:
+        """Return what the server offers."""
+        return self._send(lambda stubs: stubs.plugins.GetCapabilities, GetCapabilitiesRequest(), timeout)
 
-        Raises:
-            grpc.RpcError: There are too many, or the server can't be reached.
+    def session(self, origin: str = "", *, timeout: float | None = None) -> Session:
+        """Open a session.
+
+        Args:
+            origin: The id of a session to begin with; "" = the cluster as it is now.
+            timeout: Seconds, here and for its methods; None = the client's.
         """
-        return ClientSession(self._channel, self._timeout)
+        return Session(self._calls, self._nodes, self._timeout if timeout is None else timeout, origin)
 
-    def remove_source(self, source: str) -> bool:
+    def remove_source(self, source: str, *, timeout: float | None = None) -> bool:
         """Remove a push source with all its objects.
 
         Args:
             source: Its name, as in ``PushObjects``.
+            timeout: Seconds; None = the client's.
 
         Returns:
             Whether there was one.
-
-        Raises:
-            grpc.RpcError: The source is another client's, the server takes no pushes, or time is over.
         """
         request = RemoveSourceRequest(source=source)
-        until = time.monotonic() + self._timeout
         try:
-            _sent(lambda left: self._cluster.RemoveSource(request, timeout=left), until, idempotent=True)
-        except grpc.RpcError as error:
-            if reason_of(error) != NO_SOURCE:
+            self._send(lambda stubs: stubs.cluster.RemoveSource, request, timeout)
+        except CallFailedError as error:
+            if error.reason != "SOURCE_NOT_FOUND":
                 raise
             return False
         return True
-
-    def _sent(self, request: ScheduleRequest, among: Sequence[str] | None, until: float) -> ScheduleResponse:
-        dry = request.commit_mode == COMMIT_MODE_DRY_RUN
-        while True:
-            if among is not None:
-                request.nodes.indices.CopyFrom(self.nodes.indices(among))
-            try:
-                return _sent(
-                    lambda left: self._scheduling.Schedule(request, timeout=left), until, idempotent=dry
-                )
-            except grpc.RpcError as error:
-                if among is None or reason_of(error) != STALE:
-                    raise
-            self._refresh(until)
-
-    def _refresh(self, until: float) -> None:
-        _sent(self.nodes.refresh, until, idempotent=True)
-
-    def _names(self, response: ScheduleResponse) -> list[str] | None:
-        indices = response.nodes.indices
-        return self.nodes.names(indices.indices, indices.node_epoch)
-
-
-def _sent(call: Callable[[float], T], until: float, *, idempotent: bool) -> T:
-    """Return the response of ``call`` within the remaining seconds; retried if that is safe."""
-    pause = FIRST_PAUSE
-    while True:
-        left = max(until - time.monotonic(), 0.0)
-        try:
-            return call(left)
-        except grpc.RpcError as error:
-            if not may_be_sent_again(error, idempotent=idempotent) or left <= pause:
-                raise
-        time.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)

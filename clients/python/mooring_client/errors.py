@@ -1,49 +1,93 @@
-"""Errors of failed calls, and whether a call may be sent again."""
+"""Why a call failed, and whether it may be sent again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import grpc
-from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untyped]  # ships no types
-from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
+from google.protobuf.any_pb2 import Any as Detail
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from mooring_client.v1.errors_pb2 import ERROR_REASON_NODE_EPOCH_STALE, CallError, ErrorReason, FieldViolation
 
 STALE: Final = "NODE_EPOCH_STALE"
-"""The indices belong to nodes as they were; nothing was done."""
+"""Indices belong to the nodes of another epoch; nothing was done."""
 
-NO_SOURCE: Final = "SOURCE_NOT_FOUND"
-"""No such push source."""
+NOT_LEADER: Final = "NOT_LEADER"
+"""The replica does not hold the lease; nothing was done."""
 
-_NOTHING_DONE: Final = frozenset({"NOT_SYNCED", "STATE_STALE", "OVERLOADED", "WORKERS_ABANDONED"})
-"""Reasons for which a server rejects a call before it begins, and that pass."""
+_NOTHING_DONE: Final = frozenset({"NOT_SYNCED", "STATE_STALE", "OVERLOADED", "WORKERS_ABANDONED", NOT_LEADER})
+"""Reasons that pass, and for which a server rejects a call before it does anything."""
 
-_PASSING: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED})
+_PASSING: Final = frozenset({"DRAINING", "API_SERVER_UNAVAILABLE", "OBJECT_CHANGED", "PLUGIN_UNAVAILABLE"})
+"""Reasons that pass. Something may have been done."""
+
 _KEY: Final = "grpc-status-details-bin"
+_DETAILS: Final = 3
+"""The field ``details`` of ``google.rpc.Status``; its package is not installed with this one."""
 
 
-def info_of(error: grpc.RpcError) -> Any:
-    """Return the ``google.rpc.ErrorInfo`` in the error's details: reason and metadata; an empty one
-    without.
+class CallFailedError(Exception):
+    """A call that failed. Its text is the server's.
+
+    Attributes:
+        code: The gRPC code.
+        reason: The name of an ``ErrorReason`` without its prefix; "" if no server of mooring has answered.
+        metadata: What belongs to the reason.
+        fields: The fields of the request that are wrong.
+        repeatable: Whether the same call may be sent again later: it can do no harm, and the cause may pass.
     """
-    info = ErrorInfo()
+
+    def __init__(self, code: grpc.StatusCode, message: str, detail: CallError, *, repeatable: bool) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = ErrorReason.Name(detail.reason).removeprefix("ERROR_REASON_") if detail.reason else ""
+        self.metadata: Mapping[str, str] = dict(detail.metadata)
+        self.fields: Sequence[FieldViolation] = list(detail.field_violations)
+        self.repeatable = repeatable
+
+    def __str__(self) -> str:
+        return f"{self.reason or self.code.name}: {self.args[0]}"
+
+
+def failure_of(error: grpc.RpcError, *, idempotent: bool = False) -> CallFailedError:
+    """Return what a gRPC error says.
+
+    Args:
+        error: Of a stub's call.
+        idempotent: Whether the call is.
+    """
+    detail = detail_of(error)
+    made = CallFailedError(error.code(), error.details() or "", detail, repeatable=False)
+    if made.reason:
+        made.repeatable = made.reason in _NOTHING_DONE or (idempotent and made.reason in _PASSING)
+    else:
+        made.repeatable = idempotent and made.code is grpc.StatusCode.UNAVAILABLE
+    return made
+
+
+def other_epoch() -> CallFailedError:
+    """Return the failure of a call whose answer has indices that could not be translated."""
+    detail = CallError(reason=ERROR_REASON_NODE_EPOCH_STALE)
+    text = "the nodes of the answer are not those that the server lists"
+    return CallFailedError(grpc.StatusCode.FAILED_PRECONDITION, text, detail, repeatable=True)
+
+
+def detail_of(error: grpc.RpcError) -> CallError:
+    """Return the typed detail of a gRPC error; an empty one without."""
+    found = CallError()
     trailers: Any = error.trailing_metadata()  # grpcio's types have it wrong
     for key, value in trailers or ():
         if key == _KEY and isinstance(value, bytes):
-            for detail in Status.FromString(value).details:
-                if detail.Unpack(info):
-                    return info
-    return info
+            fields: Any = UnknownFieldSet(Empty.FromString(value))  # its types lack __iter__
+            for field in fields:
+                if field.field_number == _DETAILS and Detail.FromString(field.data).Unpack(found):
+                    return found
+    return found
 
 
 def reason_of(error: grpc.RpcError) -> str:
-    """Return the reason in the error's details, a value of ``ErrorReason`` without its prefix; "" without
-    one.
-    """
-    return str(info_of(error).reason)
-
-
-def may_be_sent_again(error: grpc.RpcError, *, idempotent: bool) -> bool:
-    """Return whether the same call may succeed in a moment and can do no harm."""
-    if reason_of(error) in _NOTHING_DONE:
-        return True
-    return idempotent and error.code() in _PASSING
+    """Return the reason of a gRPC error, an ``ErrorReason`` without its prefix; "" without one."""
+    return failure_of(error).reason

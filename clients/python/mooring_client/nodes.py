@@ -3,65 +3,62 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from mooring_client.v1.cluster_service_pb2 import ListNodesRequest
-from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring_client.v1.nodes_pb2 import NODE_FORM_JOINED_NAMES, NodeIndices
-
-NO_NODE = 2**32 - 1
-"""The index in an answer for a pod without a node."""
+from mooring_client.calls import Calls, Pauses
+from mooring_client.v1.cluster_service_pb2 import ListNodesRequest, ListNodesResponse
+from mooring_client.v1.nodes_pb2 import NODE_FORM_NAMES, NodeIndices
 
 
-class NodeIndex:
+class NodeTable:
     """Names and indices of one node epoch. Safe from any thread.
 
     Args:
-        stub: The server.
+        calls: To the server.
     """
 
-    def __init__(self, stub: ClusterServiceStub) -> None:
-        self._stub = stub
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
         self._lock = threading.Lock()
         self._epoch: int | None = None
         self._names: dict[int, str] = {}
         self._indices: dict[str, int] = {}
 
-    def __len__(self) -> int:
-        """Return how many nodes there are."""
-        return len(self._names)
-
-    @property
-    def epoch(self) -> int | None:
-        """The epoch; None before the first ``refresh``."""
-        return self._epoch
-
-    def refresh(self, timeout: float) -> None:
+    def refresh(self, pauses: Pauses) -> None:
         """Read what changed since the epoch, or everything.
 
         Raises:
-            grpc.RpcError: The server could not be reached.
+            CallFailedError: The nodes could not be read.
         """
         with self._lock:
-            request = ListNodesRequest(since_epoch=self._epoch, form=NODE_FORM_JOINED_NAMES)
-            answer = self._stub.ListNodes(request, timeout=timeout)
-            gone = self._names.keys() if answer.complete else set(answer.removed_indices)
-            # Who reads meanwhile finds the old epoch or the new one, never both.
-            names = {index: name for index, name in self._names.items() if index not in gone}
-            joined = answer.nodes.joined_names
-            names.update(zip(answer.indices, joined.decode().split("\0") if joined else (), strict=True))
+            request = ListNodesRequest(since_epoch=self._epoch, form=NODE_FORM_NAMES)
+            answer = listed(self._calls, request, pauses)
+            names = {} if answer.complete else dict(self._names)
+            for index in answer.removed_indices:
+                names.pop(index, None)
+            names.update(zip(answer.indices, answer.nodes.names.names, strict=True))
             self._names, self._indices = names, {name: index for index, name in names.items()}
             self._epoch = answer.provenance.node_epoch
 
-    def names(self, indices: Iterable[int], epoch: int) -> list[str] | None:
-        """Return the names of ``indices``, "" for ``NO_NODE``; None when they belong to another epoch."""
+    def names(self, indices: NodeIndices) -> list[str] | None:
+        """Return the names of ``indices``; None if they belong to another epoch."""
         with self._lock:
-            if epoch != self._epoch:
+            if indices.node_epoch != self._epoch or not self._names.keys() >= set(indices.indices):
                 return None
-            return ["" if index == NO_NODE else self._names[index] for index in indices]
+            return [self._names[index] for index in indices.indices]
 
-    def indices(self, names: Sequence[str]) -> NodeIndices:
-        """Return a selection of the nodes of these names; names that the server doesn't have are left out."""
+    def indices(self, names: Sequence[str]) -> NodeIndices | None:
+        """Return the indices of ``names``; None if a name is not known."""
         with self._lock:
-            known = [self._indices[name] for name in dict.fromkeys(names) if name in self._indices]
-            return NodeIndices(node_epoch=self._epoch or 0, indices=known)
+            if not all(name in self._indices for name in names):
+                return None
+            return NodeIndices(node_epoch=self._epoch or 0, indices=[self._indices[name] for name in names])
+
+
+def listed(calls: Calls, request: ListNodesRequest, pauses: Pauses) -> ListNodesResponse:
+    """Return the answer to ``request``, all pages in one.
+
+    Raises:
+        CallFailedError: The nodes could not be read.
+    """
+    return calls.send(lambda stubs: stubs.cluster.ListNodes, request, pauses)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring_client.v1.scheduling_service_pb2 import (
+    COMMIT_OUTCOME_UNSPECIFIED,
+    CommitOutcome,
     PodColumns,
     PodTemplate,
     ScheduleRequest,
     ScheduleResponse,
 )
 from mooring_client.v1.verdicts_pb2 import Verdict
+
+
+def source_of(pod: bytes | PodReference) -> PodSource:
+    """Return a pod for a request: an object as JSON, or the name of one that the server knows."""
+    if isinstance(pod, bytes):
+        return PodSource(object=KubernetesObject(json=pod))
+    return PodSource(reference=pod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +49,14 @@ class Placement(NamedTuple):
         total: The node's total score.
         verdict: Its code is ``VERDICT_CODE_SUCCESS`` for a pod that has its node, and
             ``VERDICT_CODE_PENDING`` for one that was not reached in time, which may be sent again.
+        outcome: How the commit ended; ``COMMIT_OUTCOME_UNSPECIFIED`` without one.
     """
 
     uid: str
     node: str
     total: int
     verdict: Verdict
+    outcome: CommitOutcome.ValueType
 
 
 def fill(request: ScheduleRequest, groups: Sequence[Pods]) -> list[str]:
@@ -60,16 +71,16 @@ def fill(request: ScheduleRequest, groups: Sequence[Pods]) -> list[str]:
     for number, pods in enumerate(groups):
         if len(pods.names) not in ((len(pods.uids),) if named else (0,)):
             raise ValueError(f"group {number} has {len(pods.names)} names for {len(pods.uids)} pods")
-        source = PodSource(object=KubernetesObject(json=pods.template))
-        request.templates.append(PodTemplate(pod=source))
+        request.templates.append(PodTemplate(pod=source_of(pods.template)))
         columns.template_indices.extend([number] * len(pods.uids))
         columns.names.extend(pods.names)
     request.pods.CopyFrom(columns)
     return uids
 
 
-def placements(uids: Sequence[str], names: Sequence[str], response: ScheduleResponse) -> Iterator[Placement]:
-    """Yield the answer, pod by pod; ``names`` are the selected nodes."""
-    verdicts = list(response.verdicts)
-    for uid, name, total, number in zip(uids, names, response.totals, response.pod_verdicts, strict=True):
-        yield Placement(uid, name, total, verdicts[number])
+def placements(uids: Sequence[str], response: ScheduleResponse) -> list[Placement]:
+    """Return the answer, pod by pod."""
+    verdicts = [response.verdicts[number] for number in response.pod_verdicts]
+    outcomes = response.outcomes or [COMMIT_OUTCOME_UNSPECIFIED] * len(uids)
+    columns = uids, response.nodes.names.names, response.totals, verdicts, outcomes
+    return [Placement(*row) for row in zip(*columns, strict=True)]

@@ -8,40 +8,14 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-import grpc
-
-from mooring_client.pods import Placement, Pods, fill, placements
+from mooring_client.calls import Calls
+from mooring_client.nodes import NodeTable
+from mooring_client.pods import Placement, Pods, source_of
+from mooring_client.questions import Questions
+from mooring_client.v1 import simulation_service_pb2 as pb
 from mooring_client.v1.cluster_service_pb2 import PutObjects, RemoveObject
-from mooring_client.v1.nodes_pb2 import NODE_FORM_NAMES
-from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
-from mooring_client.v1.scheduling_service_pb2 import (
-    COMMIT_MODE_DRY_RUN,
-    COMMIT_MODE_RESERVE,
-    CommitMode,
-    GroupToSchedule,
-    ScheduleRequest,
-)
-from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from mooring_client.v1.simulation_service_pb2 import (
-    ChangeKind,
-    ChangeSessionRequest,
-    CloseSessionRequest,
-    CommitSessionRequest,
-    EstimateCapacityRequest,
-    MarkSessionRequest,
-    NodeGroup,
-    NodeRemoval,
-    OpenSessionRequest,
-    PlanNodeGroupsRequest,
-    PlanNodeGroupsResponse,
-    PlanRemovalRequest,
-    RevertSessionRequest,
-    SessionChange,
-    ShapeCapacity,
-    SuggestChangesRequest,
-    SuggestChangesResponse,
-)
-from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
+from mooring_client.v1.objects_pb2 import KubernetesObject
+from mooring_client.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE, GroupToSchedule
 
 
 @dataclass(slots=True)
@@ -59,29 +33,27 @@ class Trial:
         self.kept = True
 
 
-class ClientSession:
+class Session(Questions):
     """One session, which ends with its ``with`` block. For one thread at a time.
 
     Nothing that is done in it shows outside, and nothing that happens later in the cluster shows in it. Every
-    method raises grpc.RpcError when its call fails: SESSION_NOT_FOUND when the session's lease has ended,
-    SESSION_EXPIRED when the cluster has moved on too far since it began; see ``reason_of``.
+    method raises ``CallFailedError``, with the reason SESSION_NOT_FOUND when the session's lease has ended,
+    and SESSION_EXPIRED when the cluster has moved on too far since it began.
 
     Args:
-        channel: To one server, whose session it is.
-        timeout: Seconds that one call may take.
+        calls: To the server whose session it is.
+        nodes: The server's nodes.
+        timeout: Seconds that a method has, unless its caller says otherwise.
         origin: The id of a session to begin with; "" = the cluster as it is now.
 
     Attributes:
         id: Its id.
     """
 
-    def __init__(self, channel: grpc.Channel, timeout: float = 10.0, origin: str = "") -> None:
-        self._channel = channel
-        self._timeout = timeout
-        self._scheduling = SchedulingServiceStub(channel)
-        self._simulation = SimulationServiceStub(channel)
-        opened = self._simulation.OpenSession(OpenSessionRequest(from_session=origin), timeout=timeout)
-        self.id = opened.session.id
+    def __init__(self, calls: Calls, nodes: NodeTable, timeout: float, origin: str = "") -> None:
+        super().__init__(calls, nodes, timeout)
+        request = pb.OpenSessionRequest(from_session=origin)
+        self.id = self._send(lambda stubs: stubs.simulation.OpenSession, request, None).session.id
 
     def __enter__(self) -> Self:
         return self
@@ -91,109 +63,115 @@ class ClientSession:
     ) -> None:
         self.close()
 
-    def close(self) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """End it now; otherwise it ends a minute after its last call."""
-        self._simulation.CloseSession(CloseSessionRequest(session=self.id), timeout=self._timeout)
+        request = pb.CloseSessionRequest(session=self.id)
+        self._send(lambda stubs: stubs.simulation.CloseSession, request, timeout)
 
-    def fork(self) -> ClientSession:
+    def fork(self) -> Session:
         """Return a new session that begins with this one's current version; later changes are not shared."""
-        return ClientSession(self._channel, self._timeout, self.id)
+        return Session(self._calls, self._nodes, self._timeout, self.id)
 
-    def put(self, *objects: bytes) -> None:
+    def put(self, *objects: bytes) -> pb.Session:
         """Add objects of any kinds, given as JSON, or replace those of the same name."""
-        sent = PutObjects(objects=[KubernetesObject(json=each) for each in objects])
-        self._change(SessionChange(put=sent))
+        return self.change(put=objects)
 
-    def remove(self, kind: str, name: str, namespace: str = "") -> None:
+    def remove(self, kind: str, name: str, namespace: str = "") -> pb.Session:
         """Remove an object that is there."""
-        self._change(SessionChange(remove=RemoveObject(kind=kind, namespace=namespace, name=name)))
+        return self.change(remove=[RemoveObject(kind=kind, namespace=namespace, name=name)])
+
+    def change(
+        self, put: Sequence[bytes] = (), remove: Iterable[RemoveObject] = (), *, timeout: float | None = None
+    ) -> pb.Session:
+        """Add or replace objects, then remove some: all of it, or nothing.
+
+        Args:
+            put: Objects of any kinds, as JSON.
+            remove: Objects that are there.
+            timeout: Seconds; None = the client's.
+
+        Returns:
+            What the session is then.
+        """
+        request = pb.ChangeSessionRequest(session=self.id)
+        if put:
+            sent = PutObjects(objects=[KubernetesObject(json=each) for each in put])
+            request.changes.append(pb.SessionChange(put=sent))
+        request.changes.extend(pb.SessionChange(remove=each) for each in remove)
+        return self._send(lambda stubs: stubs.simulation.ChangeSession, request, timeout).session
 
     def place(self, groups: Sequence[Pods], *, profile: str = "", seed: int = 0) -> list[Placement]:
         """Place the pods of all groups in order, as ``Client.schedule`` would; they count from then on."""
-        return self._schedule(groups, COMMIT_MODE_RESERVE, profile, seed)
+        return self.schedule(groups, commit_mode=COMMIT_MODE_RESERVE, profile=profile, seed=seed)
 
-    def schedule(self, groups: Sequence[Pods], *, profile: str = "", seed: int = 0) -> list[Placement]:
-        """Decide about the pods of all groups in order; the session stays as it is."""
-        return self._schedule(groups, COMMIT_MODE_DRY_RUN, profile, seed)
+    def mark(self, *, timeout: float | None = None) -> int:
+        """Remember what the session is now, and return the mark to go back to."""
+        request = pb.MarkSessionRequest(session=self.id)
+        return self._send(lambda stubs: stubs.simulation.MarkSession, request, timeout).mark
 
-    def capacity(self, *shapes: bytes, limit: int = 0, by_node: bool = False) -> list[ShapeCapacity]:
-        """How many more pods there is room for, of each shape by itself; shapes are pods as JSON."""
-        request = EstimateCapacityRequest(
-            session=self.id,
-            shapes=[PodSource(object=KubernetesObject(json=shape)) for shape in shapes],
-            limit=limit,
-            include_nodes=by_node,
-        )
-        return list(self._simulation.EstimateCapacity(request, timeout=self._timeout).shapes)
+    def revert(self, mark: int = 0, *, timeout: float | None = None) -> pb.Session:
+        """Undo what was done since a mark, or everything; return what the session is then."""
+        request = pb.RevertSessionRequest(session=self.id, mark=mark)
+        return self._send(lambda stubs: stubs.simulation.RevertSession, request, timeout).session
 
-    def removal(self, nodes: Iterable[str] = (), *, cumulative: bool = False) -> list[NodeRemoval]:
-        """Which nodes could go, of those given or of all: see ``SimulationService.PlanRemoval``."""
-        request = PlanRemovalRequest(session=self.id, nodes=nodes, cumulative=cumulative)
-        return list(self._simulation.PlanRemoval(request, timeout=self._timeout).nodes)
-
-    def node_groups(self, groups: Iterable[NodeGroup], pods: Iterable[bytes] = ()) -> PlanNodeGroupsResponse:
-        """Say how many more nodes of each group would help pods, given as JSON, or all that have no node.
-
-        See ``SimulationService.PlanNodeGroups``.
-        """
-        waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
-        request = PlanNodeGroupsRequest(session=self.id, groups=groups, pods=waiting)
-        return self._simulation.PlanNodeGroups(request, timeout=self._timeout)
-
-    def change(
-        self, pod: bytes, nodes: Iterable[str] = (), kinds: Iterable[ChangeKind.ValueType] = ()
-    ) -> SuggestChangesResponse:
-        """Say what would make a pod fit, given as JSON: see ``SimulationService.SuggestChanges``."""
-        source = PodSource(object=KubernetesObject(json=pod))
-        request = SuggestChangesRequest(session=self.id, pod=source, nodes=nodes, kinds=kinds)
-        return self._simulation.SuggestChanges(request, timeout=self._timeout)
-
-    def change_group(
-        self,
-        namespace: str,
-        name: str,
-        pods: Iterable[bytes] = (),
-        kinds: Iterable[ChangeKind.ValueType] = (),
-    ) -> SuggestChangesResponse:
-        """Say what would make a group fit, with its pods, given as JSON, or all that the session has.
-
-        See ``SimulationService.SuggestChanges``.
-        """
-        waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
-        group = GroupToSchedule(namespace=namespace, name=name, pods=waiting)
-        request = SuggestChangesRequest(session=self.id, group=group, kinds=kinds)
-        return self._simulation.SuggestChanges(request, timeout=self._timeout)
+    def commit(self, mark: int, *, timeout: float | None = None) -> pb.Session:
+        """Forget a mark, and return what the session is then. What was done since stays."""
+        request = pb.CommitSessionRequest(session=self.id, mark=mark)
+        return self._send(lambda stubs: stubs.simulation.CommitSession, request, timeout).session
 
     @contextmanager
     def trying(self) -> Iterator[Trial]:
         """Take back in the end what was done in the block, unless it was kept; blocks nest."""
-        request = MarkSessionRequest(session=self.id)
-        mark = self._simulation.MarkSession(request, timeout=self._timeout).mark
+        mark = self.mark()
         trial = Trial()
         try:
             yield trial
         except BaseException:
-            self._end(mark, kept=False)
+            self.revert(mark)
             raise
-        self._end(mark, kept=trial.kept)
-
-    def _end(self, mark: int, *, kept: bool) -> None:
-        if kept:
-            commit = CommitSessionRequest(session=self.id, mark=mark)
-            self._simulation.CommitSession(commit, timeout=self._timeout)
+        if trial.kept:
+            self.commit(mark)
         else:
-            revert = RevertSessionRequest(session=self.id, mark=mark)
-            self._simulation.RevertSession(revert, timeout=self._timeout)
+            self.revert(mark)
 
-    def _change(self, *changes: SessionChange) -> None:
-        request = ChangeSessionRequest(session=self.id, changes=changes)
-        self._simulation.ChangeSession(request, timeout=self._timeout)
+    def estimate_capacity(
+        self, *shapes: bytes, limit: int = 0, by_node: bool = False
+    ) -> list[pb.ShapeCapacity]:
+        """How many more pods there is room for, of each shape by itself; shapes are pods as JSON."""
+        request = pb.EstimateCapacityRequest(
+            session=self.id, shapes=map(source_of, shapes), limit=limit, include_nodes=by_node
+        )
+        answer = self._send(lambda stubs: stubs.simulation.EstimateCapacity, request, None)
+        return list(answer.shapes)
 
-    def _schedule(
-        self, groups: Sequence[Pods], mode: CommitMode.ValueType, profile: str, seed: int
-    ) -> list[Placement]:
-        request = ScheduleRequest(session=self.id, commit_mode=mode, profile=profile, seed=seed)
-        uids = fill(request, groups)
-        request.nodes.answer_form = NODE_FORM_NAMES
-        response = self._scheduling.Schedule(request, timeout=self._timeout)
-        return list(placements(uids, list(response.nodes.names.names), response))
+    def plan_removal(self, nodes: Iterable[str] = (), *, cumulative: bool = False) -> list[pb.NodeRemoval]:
+        """Which nodes could go, of those given or of all: see ``SimulationService.PlanRemoval``."""
+        request = pb.PlanRemovalRequest(session=self.id, nodes=nodes, cumulative=cumulative)
+        return list(self._send(lambda stubs: stubs.simulation.PlanRemoval, request, None).nodes)
+
+    def plan_node_groups(
+        self, groups: Iterable[pb.NodeGroup], pods: Iterable[bytes] = ()
+    ) -> pb.PlanNodeGroupsResponse:
+        """Say how many more nodes of each group would help pods, given as JSON, or all that have no node.
+
+        See ``SimulationService.PlanNodeGroups``.
+        """
+        request = pb.PlanNodeGroupsRequest(session=self.id, groups=groups, pods=map(source_of, pods))
+        return self._send(lambda stubs: stubs.simulation.PlanNodeGroups, request, None)
+
+    def suggest_changes(
+        self,
+        pod: bytes | GroupToSchedule,
+        nodes: Iterable[str] = (),
+        kinds: Iterable[pb.ChangeKind.ValueType] = (),
+    ) -> pb.SuggestChangesResponse:
+        """Say what would make a pod, given as JSON, or a group fit.
+
+        See ``SimulationService.SuggestChanges``.
+        """
+        request = pb.SuggestChangesRequest(session=self.id, nodes=nodes, kinds=kinds)
+        if isinstance(pod, bytes):
+            request.pod.CopyFrom(source_of(pod))
+        else:
+            request.group.CopyFrom(pod)
+        return self._send(lambda stubs: stubs.simulation.SuggestChanges, request, None)

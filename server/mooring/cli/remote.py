@@ -172,17 +172,17 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
 
     from mooring.runtime.answers import Explanation
     from mooring.service.wire.explanation import from_response
-    from mooring_client.errors import info_of
+    from mooring_client.errors import failure_of
     from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
     try:
         response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
     except grpc.RpcError as error:
-        info, pod = info_of(error), request.pod.reference
-        if info.reason in ("PLUGIN_FAILED", "PLUGIN_UNAVAILABLE"):
-            failure = PluginFailureError(error.details() or "", **info.metadata)
+        failed, pod = failure_of(error), request.pod.reference
+        if failed.reason in ("PLUGIN_FAILED", "PLUGIN_UNAVAILABLE"):
+            failure = PluginFailureError(error.details() or "", **failed.metadata)
             return Explanation.of_failure(pod.namespace, pod.name, request.profile, request.seed, failure)
-        if info.reason == "POD_NOT_FOUND":
+        if failed.reason == "POD_NOT_FOUND":
             key = f"{pod.namespace}/{pod.name}"
             raise CallError(f"{address}: no pod {key} is known{_meant(key, _pending(channel))}") from None
         raise CallError(_rejection(address, error.code(), error.details())) from None

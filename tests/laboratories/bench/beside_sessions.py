@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import grpc
 import grpc.aio
 
-from mooring_client.errors import may_be_sent_again
+from mooring_client.errors import failure_of
 from mooring_client.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_client.v1.simulation_service_pb2 import (
@@ -173,6 +173,6 @@ async def _answered(call: Callable[[Request], Awaitable[Answer]], request: Reque
         try:
             return await call(request)
         except grpc.RpcError as error:
-            if not may_be_sent_again(error, idempotent=True):
+            if not failure_of(error, idempotent=True).repeatable:
                 raise
         await asyncio.sleep(PAUSE_SECONDS)
