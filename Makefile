@@ -34,7 +34,7 @@ run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluste
 	@exec $(BIN)/mooring run
 
 test: $(VENV)/dev.stamp ## Run the fast tests, which need nothing but Python
-	$(PYTEST) --dist worksteal -m "not (slow or packaging or browser)" $(ARGS)
+	$(PYTEST) --dist worksteal -m "not (slow or packaging or browser or clients)" $(ARGS)
 
 test-slow: $(VENV)/dev.stamp ## Run the tests that find little for their time: processes, most recorded answers, rounds of the laboratories
 	$(PYTEST) --dist worksteal -m slow $(ARGS)

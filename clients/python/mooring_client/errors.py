@@ -29,12 +29,18 @@ _DETAILS: Final = 3
 """The field ``details`` of ``google.rpc.Status``; its package is not installed with this one."""
 
 
+_REASONS: Final = {number: name.removeprefix("ERROR_REASON_") for name, number in ErrorReason.items()} | {
+    0: ""
+}
+
+
 class CallFailedError(Exception):
     """A call that failed. Its text is the server's.
 
     Attributes:
         code: The gRPC code.
-        reason: The name of an ``ErrorReason`` without its prefix; "" if no server of mooring has answered.
+        reason: The name of an ``ErrorReason`` without its prefix, or the number of one that came later; ""
+            if no server of mooring has answered.
         metadata: What belongs to the reason.
         fields: The fields of the request that are wrong.
         repeatable: Whether the same call may be sent again later: it can do no harm, and the cause may pass.
@@ -43,7 +49,7 @@ class CallFailedError(Exception):
     def __init__(self, code: grpc.StatusCode, message: str, detail: CallError, *, repeatable: bool) -> None:
         super().__init__(message)
         self.code = code
-        self.reason = ErrorReason.Name(detail.reason).removeprefix("ERROR_REASON_") if detail.reason else ""
+        self.reason = _REASONS.get(detail.reason, str(detail.reason))
         self.metadata: Mapping[str, str] = dict(detail.metadata)
         self.fields: Sequence[FieldViolation] = list(detail.field_violations)
         self.repeatable = repeatable

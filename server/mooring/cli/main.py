@@ -36,6 +36,7 @@ COMMANDS = (
     "replay",
     "config",
     "plugins",
+    "conformance",
     "web",
     "mcp",
 )

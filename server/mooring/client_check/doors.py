@@ -1,0 +1,161 @@
+"""An address that stays while the server behind it restarts, and certificates."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import threading
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+T = TypeVar("T")
+
+
+class Door:
+    """Forwards connections to a port. Safe from any thread.
+
+    Args:
+        port: Where they go.
+        path: The Unix socket at which it listens; None = a port of the loopback interface.
+
+    Attributes:
+        target: The address for clients.
+    """
+
+    def __init__(self, port: int, path: Path | None = None) -> None:
+        self.port = port
+        self._path = path
+        self._own_port = 0
+        self._open: set[asyncio.StreamWriter] = set()
+        self._again: asyncio.Task[None] | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = self._wait(self._listen())
+
+    @property
+    def target(self) -> str:
+        """The address for clients."""
+        return f"unix:{self._path}" if self._path else f"127.0.0.1:{self._own_port}"
+
+    def cut(self) -> None:
+        """End all connections."""
+        self._loop.call_soon_threadsafe(self._abort)
+
+    def shut(self, seconds: float) -> None:
+        """End all connections, and accept none for ``seconds``."""
+        self._wait(self._shut(seconds))
+
+    def close(self) -> None:
+        """End for good."""
+        self._wait(self._shut(None))
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _wait(self, done: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(done, self._loop).result()
+
+    def _abort(self) -> None:
+        for writer in self._open:
+            writer.transport.abort()
+        self._open.clear()
+
+    async def _listen(self) -> asyncio.Server:
+        if self._path:
+            return await asyncio.start_unix_server(self._accepted, self._path)
+        server = await asyncio.start_server(self._accepted, "127.0.0.1", self._own_port)
+        self._own_port = server.sockets[0].getsockname()[1]
+        return server
+
+    async def _shut(self, seconds: float | None) -> None:
+        self._server.close()
+        self._abort()
+        if self._again:
+            self._again.cancel()
+        if seconds is not None:
+            self._again = asyncio.create_task(self._open_again(seconds))
+
+    async def _open_again(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._server = await self._listen()
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self.port)
+        both = {writer, inner_writer}
+        self._open |= both
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_copy(reader, inner_writer))
+                group.create_task(_copy(inner_reader, writer))
+        finally:
+            self._open -= both
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """PEM files of an authority, of a server on the loopback interface, and of a client."""
+
+    authority: Path
+    server: Path
+    server_key: Path
+    client: Path
+    client_key: Path
+
+
+def certificates(folder: Path) -> Certificates:
+    """Make new ones in a folder."""
+    authority_key = ec.generate_private_key(ec.SECP256R1())
+    authority = _issued("contract suite", authority_key, None, authority_key)
+    (folder / "ca.crt").write_bytes(authority.public_bytes(serialization.Encoding.PEM))
+    for name in ("server", "client"):
+        key = ec.generate_private_key(ec.SECP256R1())
+        made = _issued(name, key, authority, authority_key)
+        (folder / f"{name}.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        plain = serialization.NoEncryption()
+        (folder / f"{name}.key").write_bytes(
+            key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+        )
+    return Certificates(
+        *(folder / name for name in ("ca.crt", "server.crt", "server.key", "client.crt", "client.key"))
+    )
+
+
+def _issued(
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    issuer: x509.Certificate | None,
+    by: ec.EllipticCurvePrivateKey,
+) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer.subject if issuer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(by, hashes.SHA256())
+    )
