@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mooring_client::v1::session_change::Change;
 use mooring_client::v1::{
-    self, CommitMode, GetCapabilitiesRequest, KubernetesObject, PodReference, PutObjects,
-    RemoveObject, Verdict,
+    self, CommitMode, CommitOutcome, GetCapabilitiesRequest, KubernetesObject, PodReference,
+    PutObjects, RemoveObject, Verdict,
 };
 use mooring_client::{
     Certificate, Client, ClientTlsConfig, Identity, Options, Pod, Pods, Question, Session,
@@ -21,12 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = connect(std::env::args().skip(1))?;
     for line in io::stdin().lock().lines() {
         let command: Value = serde_json::from_str(&line?)?;
-        let timeout = Duration::from_secs_f64(
-            command["timeout"]
-                .as_f64()
-                .ok_or("a command without timeout")?,
-        );
-        let said = match answer(&client.with_timeout(timeout), &command).await {
+        let said = match answer(&client.with_timeout(timeout(&command)), &command).await {
             Ok(result) => json!({ "result": result }),
             Err(error) => json!({ "error": error_of(&error) }),
         };
@@ -76,7 +71,11 @@ async fn answer(client: &Client, command: &Value) -> Said {
             let answer = client
                 .reserve(pod(&command["pod"]), &text("node"), &text("profile"))
                 .await?;
-            json!({ "verdict": verdict(&answer) })
+            json!({ "verdict": verdict(&answer.verdict), "outcome": outcome(answer.outcome) })
+        }
+        "list_nodes" => {
+            let nodes = client.list_nodes(&text("labels")).await?;
+            json!({ "epoch": nodes.epoch, "nodes": nodes.added })
         }
         "filter" => {
             let answer = client.filter(pod(&command["pod"]), &question).await?;
@@ -92,10 +91,9 @@ async fn answer(client: &Client, command: &Value) -> Said {
         }
         "explain" => explain(client, command, &question).await?,
         "bind" => {
-            let outcome = client
-                .bind(reference(&command["pod"]), &text("node"), &text("profile"))
-                .await?;
-            json!({ "outcome": name(outcome.as_str_name(), "COMMIT_OUTCOME_") })
+            let pod = reference(&command["pod"]);
+            let bound = client.bind(pod, &text("node"), &text("profile")).await?;
+            json!({ "outcome": outcome(bound) })
         }
         "open_session" => json!({ "session": client.open_session(&text("from")).await?.id() }),
         "change_session" => state(session().change(changes(command)).await?),
@@ -151,7 +149,7 @@ async fn schedule(client: &Client, command: &Value, question: &Question) -> Said
                 "node": each.node.unwrap_or_default(),
                 "total": each.total,
                 "verdict": verdict(&each.verdict),
-                "outcome": name(each.outcome.as_str_name(), "COMMIT_OUTCOME_"),
+                "outcome": outcome(each.outcome),
             })
         });
     Ok(placements.collect())
@@ -171,6 +169,18 @@ async fn explain(client: &Client, command: &Value, question: &Question) -> Said 
     Ok(
         json!({ "verdict": verdict(&answer.verdict), "node": answer.node.unwrap_or_default(), "nodes": nodes }),
     )
+}
+
+fn timeout(command: &Value) -> Duration {
+    Duration::from_secs_f64(
+        command["timeout"]
+            .as_f64()
+            .expect("a command has a timeout"),
+    )
+}
+
+fn outcome(outcome: CommitOutcome) -> &'static str {
+    name(outcome.as_str_name(), "COMMIT_OUTCOME_")
 }
 
 fn pod(value: &Value) -> Pod {
@@ -239,12 +249,23 @@ fn error_of(error: &mooring_client::Error) -> Value {
         .collect();
     json!({
         "code": code(error.code),
-        "reason": error.reason.map_or("", |reason| name(reason.as_str_name(), "ERROR_REASON_")),
+        "reason": reason_of(error),
         "message": error.message,
         "metadata": error.metadata,
         "fields": fields,
         "repeat": error.repeatable,
     })
+}
+
+/// The name of the reason, or its number if this client does not know it.
+fn reason_of(error: &mooring_client::Error) -> String {
+    let known = error
+        .reason
+        .map_or("", |reason| name(reason.as_str_name(), "ERROR_REASON_"));
+    match (known, error.reason_number) {
+        ("", 1..) => error.reason_number.to_string(),
+        _ => known.to_owned(),
+    }
 }
 
 /// gRPC's name of a code, such as `NOT_FOUND`.

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 use crate::answers::{Explanation, Filtered, Scored};
 use crate::call::commits;
 use crate::connection::{Connection, Options};
-use crate::nodes::{NodeTable, names_in};
+use crate::nodes::{NodeTable, NodeUpdate, names_in};
 use crate::pods::{Placement, Pod, Pods, batch_of, placements_in};
 use crate::repeats::pause;
 use crate::v1::node_list::Nodes;
@@ -29,6 +29,15 @@ pub struct Question {
     pub seed: u64,
     /// The id of the session in which it is answered; "" = the cluster as it is. See [`Session`].
     pub session: String,
+}
+
+/// The answer about a place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reserved {
+    /// Success, or why nothing is reserved.
+    pub verdict: Verdict,
+    /// Whether the place is new.
+    pub outcome: CommitOutcome,
 }
 
 /// Asks one server. Every operation is repeated while that is safe and there is time.
@@ -140,16 +149,18 @@ impl Client {
     }
 
     /// Keeps a place for the pod. Without success in the verdict nothing is reserved.
-    pub async fn reserve(&self, pod: Pod, node: &str, profile: &str) -> Result<Verdict> {
+    pub async fn reserve(&self, pod: Pod, node: &str, profile: &str) -> Result<Reserved> {
         let request = ReserveRequest {
             pod: Some(pod.into()),
             node: node.into(),
             profile: profile.into(),
         };
-        self.call(request)
-            .await?
-            .verdict
-            .ok_or_else(Error::malformed)
+        let answer = self.call(request).await?;
+        let outcome = answer.outcome();
+        Ok(Reserved {
+            verdict: answer.verdict.ok_or_else(Error::malformed)?,
+            outcome,
+        })
     }
 
     /// Binds the pod to the node. Doing it twice is safe.
@@ -180,6 +191,16 @@ impl Client {
             .session
             .ok_or_else(Error::malformed)?;
         Ok(Session::new(self.clone(), session.id))
+    }
+
+    /// Lists the nodes by index; "" = all, else those with such labels: a selector as kubectl takes it.
+    pub async fn list_nodes(&self, label_selector: &str) -> Result<NodeUpdate> {
+        let request = ListNodesRequest {
+            form: NodeForm::Names.into(),
+            label_selector: label_selector.into(),
+            ..Default::default()
+        };
+        NodeTable::default().apply(self.call(request).await?)
     }
 
     /// Makes any call of the contract, such as `call(v1::GetCapabilitiesRequest {})`.
@@ -254,11 +275,11 @@ impl Client {
             form: NodeForm::Names.into(),
             ..Default::default()
         };
-        let answer = self.call_until(request, until).await?;
+        let nodes = self.call_until(request, until).await?;
         let mut table = self.table();
         // Another task may have refreshed it meanwhile: what changed since then is not known.
         if table.epoch() == since_epoch {
-            table.apply(answer);
+            table.apply(nodes)?;
         }
         Ok(())
     }

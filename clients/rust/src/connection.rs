@@ -50,30 +50,43 @@ impl Connection {
         Ok(Self { grpc })
     }
 
-    pub(crate) async fn unary<R: Call>(
-        &self,
-        request: R,
-        until: Instant,
-    ) -> std::result::Result<R::Response, Status> {
+    pub(crate) async fn unary<R: Call>(&self, request: R, until: Instant) -> Answer<R::Response> {
         let mut grpc = self.grpc.clone();
-        let mut request = Request::new(request);
-        request.set_timeout(until.saturating_duration_since(Instant::now()));
+        let request = timed(request, Some(until));
+        let path = PathAndQuery::from_static(R::PATH);
         let answer = async {
             grpc.ready()
                 .await
                 .map_err(|error| Status::from_error(error.into()))?;
-            grpc.unary(
-                request,
-                PathAndQuery::from_static(R::PATH),
-                ProstCodec::default(),
-            )
-            .await
+            grpc.unary(request, path, ProstCodec::default()).await
         };
-        match timeout_at(until, answer).await {
-            Ok(answer) => Ok(answer?.into_inner()),
-            Err(_) => Err(Status::deadline_exceeded("the time of the call is over")),
-        }
+        Ok(within(Some(until), answer).await?.into_inner())
     }
+}
+
+/// What the gRPC library says of a call.
+type Answer<T> = std::result::Result<T, Status>;
+
+/// Ends an answer with the time.
+pub(crate) async fn within<T>(
+    until: Option<Instant>,
+    answer: impl Future<Output = Answer<T>>,
+) -> Answer<T> {
+    match until {
+        None => answer.await,
+        Some(until) => timeout_at(until, answer)
+            .await
+            .unwrap_or_else(|_| Err(Status::deadline_exceeded("the time of the call is over"))),
+    }
+}
+
+/// A request that tells the server how much time is left.
+fn timed<R>(request: R, until: Option<Instant>) -> Request<R> {
+    let mut request = Request::new(request);
+    if let Some(until) = until {
+        request.set_timeout(until.saturating_duration_since(Instant::now()));
+    }
+    request
 }
 
 fn endpoint(

@@ -16,6 +16,8 @@ pub struct Error {
     pub code: Code,
     /// Why; `None` if the server did not say, `Unspecified` for a reason that this version of the client does not know.
     pub reason: Option<ErrorReason>,
+    /// The reason's number in the contract, 0 if the server did not say.
+    pub reason_number: i32,
     /// A sentence for people.
     pub message: String,
     /// What the reason is about; the contract names the keys for each.
@@ -49,6 +51,7 @@ impl Error {
         let code = code_of(&status);
         let detail = detail_of(&status);
         let reason = detail.as_ref().map(CallError::reason);
+        let reason_number = detail.as_ref().map_or(0, |detail| detail.reason);
         let CallError {
             metadata,
             field_violations,
@@ -62,6 +65,7 @@ impl Error {
         Box::new(Self {
             code,
             reason,
+            reason_number,
             message: status.message().to_owned(),
             metadata,
             field_violations,

@@ -18,10 +18,11 @@ pub mod v1 {
 }
 
 pub use answers::{ExplainedNode, Explanation, Filtered, PluginScore, Scored};
-pub use call::{Call, Streaming};
-pub use client::{Client, Question};
+pub use call::Call;
+pub use client::{Client, Question, Reserved};
 pub use connection::Options;
 pub use error::{Error, Result};
+pub use nodes::NodeUpdate;
 pub use pods::{Placement, Pod, Pods};
 pub use session::Session;
 pub use tonic::Code;

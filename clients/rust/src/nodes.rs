@@ -2,9 +2,23 @@ use std::collections::HashMap;
 
 use crate::v1::node_list::Nodes;
 use crate::v1::{ListNodesResponse, NodeIndices, NodeList};
+use crate::{Error, Result};
 
 /// The index in an answer for a pod without a node.
 const NO_NODE: u32 = u32::MAX;
+
+/// What changed about the nodes of a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeUpdate {
+    /// The epoch from then on.
+    pub epoch: u64,
+    /// Whether `added` are all nodes: those from before are void.
+    pub complete: bool,
+    /// The names of new nodes.
+    pub added: Vec<String>,
+    /// The names of nodes that are gone. One may be in `added`, too.
+    pub removed: Vec<String>,
+}
 
 /// The nodes of one server: names and indices of one epoch.
 #[derive(Debug, Default)]
@@ -20,22 +34,35 @@ impl NodeTable {
         self.epoch
     }
 
-    /// Takes a list of all nodes, or of what changed since `epoch`.
-    pub(crate) fn apply(&mut self, answer: ListNodesResponse) {
-        if answer.complete {
+    /// Takes all nodes, or what changed since `epoch`. Says what it made of them.
+    pub(crate) fn apply(&mut self, nodes: ListNodesResponse) -> Result<NodeUpdate> {
+        let epoch = nodes.provenance.ok_or_else(Error::malformed)?.node_epoch;
+        let added = names_in(nodes.nodes);
+        if added.len() != nodes.indices.len() {
+            return Err(Error::malformed());
+        }
+        if nodes.complete {
             self.names.clear();
             self.indices.clear();
         }
-        for index in answer.removed_indices {
+        let mut removed = Vec::new();
+        for index in nodes.removed_indices {
             if let Some(name) = self.names.remove(&index) {
                 self.indices.remove(&name);
+                removed.push(name);
             }
         }
-        for (index, name) in answer.indices.into_iter().zip(names_in(answer.nodes)) {
+        for (index, name) in nodes.indices.into_iter().zip(&added) {
             self.indices.insert(name.clone(), index);
-            self.names.insert(index, name);
+            self.names.insert(index, name.clone());
         }
-        self.epoch = answer.provenance.map(|provenance| provenance.node_epoch);
+        self.epoch = Some(epoch);
+        Ok(NodeUpdate {
+            epoch,
+            complete: nodes.complete,
+            added,
+            removed,
+        })
     }
 
     /// Names for indices; none if they are of another epoch.
@@ -43,12 +70,9 @@ impl NodeTable {
         if self.epoch != Some(list.node_epoch) {
             return None;
         }
-        let name = |index: &u32| {
-            if *index == NO_NODE {
-                Some(String::new())
-            } else {
-                self.names.get(index).cloned()
-            }
+        let name = |index: &u32| match *index {
+            NO_NODE => Some(String::new()),
+            _ => self.names.get(index).cloned(),
         };
         list.indices.iter().map(name).collect()
     }
@@ -56,10 +80,8 @@ impl NodeTable {
     /// Indices for names; none if one of them is no node of this epoch.
     pub(crate) fn indices(&self, names: &[String]) -> Option<NodeIndices> {
         let node_epoch = self.epoch?;
-        let indices = names
-            .iter()
-            .map(|name| self.indices.get(name).copied())
-            .collect::<Option<_>>()?;
+        let index = |name| self.indices.get(name).copied();
+        let indices = names.iter().map(index).collect::<Option<_>>()?;
         Some(NodeIndices {
             node_epoch,
             indices,

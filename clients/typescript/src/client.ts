@@ -12,11 +12,19 @@ import type { ServiceError } from "@grpc/grpc-js";
 import { type Explanation, explanationIn, type Filtered, filteredIn, type Scored, scoredIn } from "./answers.js";
 import { Connection, type ConnectionOptions, type Limits } from "./connection.js";
 import { MooringError, present, read } from "./errors.js";
-import { ClusterService } from "./gen/mooring/v1/cluster_service_pb.js";
+import {
+  ClusterService,
+  type ListNodesRequestSchema,
+  type ListNodesResponse,
+} from "./gen/mooring/v1/cluster_service_pb.js";
 import { NodeForm, type NodeList, type NodeSelectionSchema } from "./gen/mooring/v1/nodes_pb.js";
-import { CommitMode, type CommitOutcome, SchedulingService } from "./gen/mooring/v1/scheduling_service_pb.js";
+import {
+  CommitMode,
+  type CommitOutcome,
+  SchedulingService,
+} from "./gen/mooring/v1/scheduling_service_pb.js";
 import type { Verdict } from "./gen/mooring/v1/verdicts_pb.js";
-import { namesIn, NodeTable } from "./nodes.js";
+import { namesIn, NodeTable, type NodeUpdate } from "./nodes.js";
 import { batchOf, type Placement, placementsIn, type Pod, type Pods, type Reference, sourceOf } from "./pods.js";
 import { commits, isIdempotent, pauseMs } from "./repeats.js";
 import { Session, type SessionOptions } from "./session.js";
@@ -54,6 +62,12 @@ export interface Seeded {
 export interface ScheduleOptions extends Question, Seeded {
   /** What to do with the selected nodes; default a dry run. */
   readonly mode?: CommitMode;
+}
+
+/** A place that is kept for a pod. */
+export interface Reserved {
+  readonly verdict: Verdict;
+  readonly outcome: CommitOutcome;
 }
 
 type Selection = MessageInitShape<typeof NodeSelectionSchema>;
@@ -111,17 +125,23 @@ export class Client {
     return explanationIn(answer, names);
   }
 
-  /** Keeps a place for the pod. The verdict is the filters' and plugins': without SUCCESS nothing is reserved. */
-  async reserve(pod: Pod, node: string, options: CallOptions & { readonly profile?: string } = {}): Promise<Verdict> {
+  /** Keeps a place for the pod. Without SUCCESS in the verdict nothing is reserved. */
+  async reserve(pod: Pod, node: string, options: CallOptions & { readonly profile?: string } = {}): Promise<Reserved> {
     const { profile = "" } = options;
     const answer = await this.call(SchedulingService.method.reserve, { pod: sourceOf(pod), node, profile }, options);
-    return present(answer.verdict);
+    return { verdict: present(answer.verdict), outcome: answer.outcome };
   }
 
   /** Binds the pod to the node. Doing it twice is safe. */
   async bind(pod: Reference, node: string, options: CallOptions & { readonly profile?: string } = {}): Promise<CommitOutcome> {
     const { profile = "" } = options;
     return (await this.call(SchedulingService.method.bind, { pod, node, profile }, options)).outcome;
+  }
+
+  /** Lists the nodes by index, those with such labels if there is a selector as kubectl takes it. */
+  async listNodes(options: CallOptions & { readonly labelSelector?: string } = {}): Promise<NodeUpdate> {
+    const request = { form: NodeForm.NAMES, labelSelector: options.labelSelector ?? "" };
+    return new NodeTable().apply(await this.#listed(request, this.#limits(options)));
   }
 
   /** Opens a private version of the cluster, in which everything can be tried. */
@@ -188,9 +208,13 @@ export class Client {
   async #refresh(limits: Limits): Promise<void> {
     const since = this.#table.epoch;
     const request = { form: NodeForm.NAMES, ...(since !== undefined && { sinceEpoch: since }) };
-    const answer = await this.#call(ClusterService.method.listNodes, request, limits);
+    const pages = await this.#listed(request, limits);
     // Another call may have refreshed it meanwhile: what changed since then is not known.
-    if (this.#table.epoch === since) this.#table.apply(answer);
+    if (this.#table.epoch === since) this.#table.apply(pages);
+  }
+
+  async #listed(request: MessageInitShape<typeof ListNodesRequestSchema>, limits: Limits): Promise<ListNodesResponse[]> {
+    return [await this.#call(ClusterService.method.listNodes, request, limits)];
   }
 
   async #call<I extends DescMessage, O extends DescMessage>(
@@ -212,7 +236,7 @@ export class Client {
         if (!error.repeatable || error.reason === "NODE_EPOCH_STALE" || Date.now() + pause >= limits.deadline) throw error;
         if (error.reason === "NOT_LEADER") this.#leader = error.metadata.leader_address;
         else if (error.reason === "") this.#leader = undefined;
-        await sleep(pause, undefined, { signal: limits.signal }).catch(() => limits.signal?.throwIfAborted());
+        await rest(pause, limits.signal);
       }
     }
   }
@@ -233,4 +257,8 @@ export class Client {
 
 function named(names: readonly string[]): Selection {
   return { selection: { case: "names", value: { names: [...names] } }, answerForm: NodeForm.NAMES };
+}
+
+function rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return sleep(ms, undefined, { signal }).catch(() => signal?.throwIfAborted());
 }

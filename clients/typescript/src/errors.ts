@@ -17,8 +17,8 @@ export class MooringError extends Error {
     message: string,
     /** gRPC's code. */
     readonly code: status,
-    /** Why; "" if the server did not say, UNSPECIFIED for a reason that this version of the client does not know. */
-    readonly reason: Reason | "" = "",
+    /** Why; "" if the server did not say, a number in digits for a reason that this version of the client does not know. */
+    readonly reason: Reason | "" | `${number}` = "",
     /** What the reason is about; the contract names the keys for each. */
     readonly metadata: Readonly<Record<string, string>> = {},
     /** The fields of the request that are wrong. */
@@ -34,7 +34,7 @@ export class MooringError extends Error {
 /** What gRPC's library says of a failed call. */
 export function read(error: ServiceError, idempotent: boolean): MooringError {
   const detail = detailOf(error.metadata?.get("grpc-status-details-bin")[0]);
-  const reason = detail ? ((ErrorReason[detail.reason] ?? "UNSPECIFIED") as Reason) : "";
+  const reason = detail ? ((ErrorReason[detail.reason] ?? `${detail.reason}`) as Reason | `${number}`) : "";
   const rule = ruleFor(reason, error.code);
   const repeatable = rule === "idempotent" ? idempotent : rule !== "never";
   const { code, details } = error;

@@ -1,10 +1,22 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
+import { at, present } from "./errors.js";
 import type { ListNodesResponse } from "./gen/mooring/v1/cluster_service_pb.js";
 import type { NodeIndices, NodeIndicesSchema, NodeList } from "./gen/mooring/v1/nodes_pb.js";
 
 /** The index in an answer for a pod without a node. */
 const NO_NODE = 0xffffffff;
+
+/** What changed about the nodes of a cluster. */
+export interface NodeUpdate {
+  readonly epoch: bigint;
+  /** Whether `added` are all nodes: those from before are void. */
+  readonly complete: boolean;
+  /** The names of new nodes. */
+  readonly added: readonly string[];
+  /** The names of nodes that are gone. One may be in `added`, too. */
+  readonly removed: readonly string[];
+}
 
 /** The nodes of one server: names and indices of one epoch. */
 export class NodeTable {
@@ -17,23 +29,30 @@ export class NodeTable {
     return this.#epoch;
   }
 
-  /** Takes a list of all nodes, or of what changed since `epoch`. */
-  apply(answer: ListNodesResponse): void {
-    if (answer.complete) {
+  /** Takes all nodes, or what changed since `epoch`: the parts of one answer. Says what it made of them. */
+  apply(parts: readonly ListNodesResponse[]): NodeUpdate {
+    const complete = parts[0]?.complete ?? false;
+    if (complete) {
       this.#names.clear();
       this.#indices.clear();
     }
-    for (const index of answer.removedIndices) {
-      this.#indices.delete(this.#names.get(index) ?? "");
+    const removed: string[] = [];
+    for (const index of parts.flatMap(({ removedIndices }) => removedIndices)) {
+      const name = this.#names.get(index);
+      if (name === undefined) continue;
+      removed.push(name);
+      this.#indices.delete(name);
       this.#names.delete(index);
     }
-    const names = namesIn(answer.nodes);
-    for (const [position, index] of answer.indices.entries()) {
-      const name = names[position] ?? "";
+    const added = parts.flatMap(({ nodes }) => namesIn(nodes));
+    for (const [position, index] of parts.flatMap(({ indices }) => indices).entries()) {
+      const name = at(added, position);
       this.#names.set(index, name);
       this.#indices.set(name, index);
     }
-    this.#epoch = answer.provenance?.nodeEpoch;
+    const { nodeEpoch } = present(parts.at(-1)?.provenance);
+    this.#epoch = nodeEpoch;
+    return { epoch: nodeEpoch, complete, added, removed };
   }
 
   /** Names for indices; undefined if they are of another epoch. */

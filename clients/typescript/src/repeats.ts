@@ -28,9 +28,9 @@ const RULES: { readonly [reason in Reason]?: Rule } = {
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
-export function ruleFor(reason: Reason | "", code: status): Rule {
+export function ruleFor(reason: Reason | "" | `${number}`, code: status): Rule {
   if (reason === "") return code === status.UNAVAILABLE ? "idempotent" : "never";
-  return RULES[reason] ?? "never";
+  return RULES[reason as Reason] ?? "never";
 }
 
 /** How long to wait before the repeat of that number, counted from 0. */

@@ -36,7 +36,12 @@ const CALLS: { readonly [call: string]: (command: Command, options: CallOptions)
       ({ uid, node: node ?? "", total, verdict: verdictOf(verdict), outcome: named(CommitOutcome, outcome) }));
   },
   async reserve({ pod, node, profile }, options) {
-    return { verdict: verdictOf(await client.reserve(pod, node, { ...options, profile })) };
+    const { verdict, outcome } = await client.reserve(pod, node, { ...options, profile });
+    return { verdict: verdictOf(verdict), outcome: named(CommitOutcome, outcome) };
+  },
+  async list_nodes({ labels }, options) {
+    const { epoch, added } = await client.listNodes({ ...options, labelSelector: labels });
+    return { epoch, nodes: added };
   },
   async filter({ pod, among, session, profile }, options) {
     const { verdict, nodes } = await client.filter(pod, { ...options, among, session, profile });
