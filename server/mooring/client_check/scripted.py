@@ -107,8 +107,8 @@ class Scene:
             self.cut()
         if entry.drop or entry.hang:
             gone = threading.Event()
-            context.add_callback(gone.set)
-            gone.wait()
+            if context.add_callback(gone.set):  # False: it has ended already
+                gone.wait()
         if entry.fail:
             context.set_trailing_metadata(((DETAILS_KEY, details_of(entry.fail)),))
             context.abort(getattr(grpc.StatusCode, entry.fail.code), "as the case says")
