@@ -58,7 +58,12 @@ class Page:
             connection.close()
 
     def call(self, method: str, request: object, query: str = "") -> Reply:
-        return self.ask("POST", f"/api/v1/{method}{query}", request)
+        return self.ask("POST", f"/api/v1/{path_of(method)}{query}", request)
+
+
+def path_of(method: str) -> str:
+    """The path of SERVICE/METHOD below ``api/v1/``; of what is no method it is the same."""
+    return f"mooring.v1.{method}" if "Service/" in method else method
 
 
 @contextmanager

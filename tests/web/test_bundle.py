@@ -19,10 +19,16 @@ def files(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_it_is_what_its_source_gives(tmp_path: Path) -> None:
+def install() -> str:
+    """Install the packages of the page's source; return the path of npm."""
     npm = shutil.which("npm")
     assert npm, "install nodejs and npm"
     run(npm, "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", directory=SOURCE)
+    return npm
+
+
+def test_it_is_what_its_source_gives(tmp_path: Path) -> None:
+    npm = install()
     run(npm, "exec", "--", "vite", "build", "--outDir", tmp_path, "--emptyOutDir", directory=SOURCE)
     stale = [name for name, data in files(tmp_path).items() if files(BUNDLE).get(name) != data]
     assert stale == [], "run `make web` and commit the result"

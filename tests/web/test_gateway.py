@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import struct
@@ -15,8 +16,9 @@ import pytest
 from mooring.service.wire.explanation import from_response
 from mooring.web.gateway import METHODS
 from mooring_client.v1 import scheduling_service_pb2 as pb
+from mooring_client.v1.errors_pb2 import CallError
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.web.serving import POD, Page, Reply, page
+from tests.web.serving import POD, Page, Reply, page, path_of
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +78,7 @@ def test_columns_are_the_explanation(served: Page) -> None:
 def test_long_answers_come_compressed_to_who_takes_that(served: Page) -> None:
     plain = served.call("PluginService/ListProfiles", {})
     taken = {"Accept-Encoding": "gzip"}
-    small = served.ask("POST", "/api/v1/PluginService/ListProfiles", {}, taken)
+    small = served.ask("POST", "/api/v1/mooring.v1.PluginService/ListProfiles", {}, taken)
     assert (plain.headers["content-encoding"], small.headers["content-encoding"]) == (None, "gzip")
     assert gzip.decompress(small.body) == plain.body
     assert served.ask("GET", "/api/v1/processes", headers=taken).headers["content-encoding"] is None
@@ -201,7 +203,7 @@ def test_a_decision_is_shown_as_it_was_kept_or_made_again(served: Page) -> None:
 def test_what_is_rejected(
     method: str, path: str, body: object, headers: dict[str, str], status: int, said: str, served: Page
 ) -> None:
-    reply = served.ask(method, f"/api/v1/{path}", body, headers)
+    reply = served.ask(method, f"/api/v1/{path_of(path)}", body, headers)
     assert reply.status == status, reply.body
     assert said in reply.document["message"]
     assert reply.document["code"]
@@ -225,3 +227,30 @@ def test_a_session_of_the_page_can_reserve_in_itself(served: Page) -> None:
     request = {"templates": [POD], "commitMode": "COMMIT_MODE_RESERVE", "session": session}
     assert served.call("SchedulingService/Schedule", request).status == 200
     assert served.call("SimulationService/CloseSession", {"session": session}).status == 200
+
+
+def test_an_error_has_the_details_that_grpc_has(served: Page) -> None:
+    reply = served.call("DecisionService/GetDecision", {"seq": "77"})
+    assert (reply.status, reply.document["code"]) == (404, "not_found")
+    details = {detail["type"]: detail for detail in reply.document["details"]}
+    assert details["google.rpc.ErrorInfo"]["debug"]["reason"] == "DECISION_NOT_FOUND"
+    typed = details["mooring.v1.CallError"]
+    assert typed["debug"]["reason"] == "ERROR_REASON_DECISION_NOT_FOUND"
+    assert CallError.FromString(base64.b64decode(typed["value"] + "==")).reason == 37
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        pytest.param({"Connect-Timeout-Ms": "0"}, 400, "invalid_argument", id="no time"),
+        pytest.param({"Connect-Timeout-Ms": "soon"}, 400, "invalid_argument", id="no number"),
+        pytest.param({"Connect-Timeout-Ms": "12345678901"}, 400, "invalid_argument", id="too many digits"),
+        pytest.param({"Connect-Timeout-Ms": "9999999999"}, 200, None, id="a long time"),
+        pytest.param({"Connect-Protocol-Version": "1"}, 200, None, id="version 1"),
+        pytest.param({"Connect-Protocol-Version": "2"}, 400, "invalid_argument", id="another version"),
+    ],
+)
+def test_headers_of_connect(headers: dict[str, str], status: int, code: str | None, served: Page) -> None:
+    path = f"/api/v1/{path_of('ClusterService/GetClusterInfo')}"
+    reply = served.ask("POST", path, {}, headers)
+    assert (reply.status, reply.document.get("code")) == (status, code)

@@ -16,7 +16,7 @@ from mooring.web.gateway import Gateway
 from mooring.web.processes import Address
 from tests.process import START_SECONDS
 
-CALL = "/api/v1/DecisionService/ListDecisions"
+CALL = "/api/v1/mooring.v1.DecisionService/ListDecisions"
 
 
 class WaitingCall:

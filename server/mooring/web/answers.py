@@ -1,17 +1,22 @@
-"""Answers and errors of the page's server over HTTP."""
+"""Answers of the page's server over HTTP, and errors in the form of the Connect protocol.
+
+Its specification is at https://connectrpc.com/docs/protocol.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Final
 
 import grpc
+from google.protobuf import json_format
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
 
-from mooring.framework.errors import MooringError
-from mooring.serving.calls.errors import code_of
-from mooring_client.errors import reason_of
+from mooring.framework.errors import InvalidArgumentError, MooringError
+from mooring.serving.calls.errors import DETAILS_KEY, failure_of
 
 HTTP_STATUSES: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
@@ -20,13 +25,15 @@ HTTP_STATUSES: Final = {
     grpc.StatusCode.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
     grpc.StatusCode.PERMISSION_DENIED: HTTPStatus.FORBIDDEN,
     grpc.StatusCode.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    grpc.StatusCode.CANCELLED: 499,
+    grpc.StatusCode.ALREADY_EXISTS: HTTPStatus.CONFLICT,
     grpc.StatusCode.ABORTED: HTTPStatus.CONFLICT,
     grpc.StatusCode.RESOURCE_EXHAUSTED: HTTPStatus.TOO_MANY_REQUESTS,
     grpc.StatusCode.UNIMPLEMENTED: HTTPStatus.NOT_IMPLEMENTED,
     grpc.StatusCode.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED: HTTPStatus.GATEWAY_TIMEOUT,
 }
-"""The HTTP status of each gRPC code, as google.rpc.Code has it; of others it is 500."""
+"""The HTTP status of each gRPC code, as Connect has it; of others it is 500."""
 
 JSON: Final = b"application/json"
 
@@ -57,24 +64,39 @@ def json_answer(document: Any) -> Answer:
 
 def failed_call(error: grpc.RpcError) -> Answer:
     """Return the error that a process answered."""
-    return _failure(error.code(), reason_of(error), error.details() or "")
+    # A stub's exception is a call, too, which grpcio's types leave out.
+    failed: Any = error
+    details = dict(failed.trailing_metadata() or ()).get(DETAILS_KEY, b"")
+    return _failure(failed.code(), failed.details() or "", details)
 
 
 def rejected(error: MooringError) -> Answer:
     """Return the answer to a request for which no process is called."""
-    return _failure(code_of(error), error.reason, error.message)
+    return _failure(*failure_of(error))
 
 
 def misdirected(status: HTTPStatus, message: str, *headers: tuple[bytes, bytes]) -> Answer:
     """Return the answer to an invalid HTTP request; its body is not read."""
-    body = _body(grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID", message)
-    return Answer(body, status=status, headers=headers, close=True)
+    answer = rejected(InvalidArgumentError.at("", message))
+    return replace(answer, status=status, headers=headers, close=True)
 
 
-def _failure(code: grpc.StatusCode, reason: str, message: str) -> Answer:
-    status = HTTP_STATUSES.get(code, HTTPStatus.INTERNAL_SERVER_ERROR)
-    return Answer(_body(code, reason, message), status=status)
+def _failure(code: grpc.StatusCode, message: str, details: bytes) -> Answer:
+    """Return a Connect error; ``details`` is a serialised google.rpc.Status."""
+    name = "canceled" if code is grpc.StatusCode.CANCELLED else code.name.lower()
+    told = [_detail(detail) for detail in Status.FromString(details).details]
+    body = json.dumps({"code": name, "message": message, "details": told}).encode()
+    return Answer(body, status=HTTP_STATUSES.get(code, HTTPStatus.INTERNAL_SERVER_ERROR))
 
 
-def _body(code: grpc.StatusCode, reason: str, message: str) -> bytes:
-    return json.dumps({"code": code.name, "reason": reason, "message": message}).encode()
+def _detail(detail: Any) -> dict[str, Any]:
+    """Return a detail as clients decode it, and as people read it."""
+    value = base64.b64encode(detail.value).rstrip(b"=").decode()
+    told: dict[str, Any] = {"type": detail.TypeName(), "value": value}
+    try:
+        told["debug"] = json_format.MessageToDict(detail)
+    except TypeError:
+        # The process is newer, or something else: its type isn't known here.
+        return told
+    del told["debug"]["@type"]
+    return told

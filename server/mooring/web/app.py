@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 import grpc
 import grpc.aio
 
-from mooring.framework.errors import MooringError, UnavailableError
+from mooring.framework.errors import InvalidArgumentError, MooringError, UnavailableError
 from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
 from mooring.serving.http.asgi import (
     BodyTooLargeError,
@@ -36,7 +36,7 @@ from mooring.serving.http.asgi import (
 from mooring.serving.http.hosts import Hosts
 from mooring.web.answers import Answer, failed_call, misdirected, rejected
 from mooring.web.gateway import Gateway
-from mooring.web.processes import Address, Processes
+from mooring.web.processes import CALL_SECONDS, Address, Processes
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 
@@ -44,6 +44,9 @@ COMPRESSED_BYTES: Final = 4096
 """From this size on an answer of the gateway is compressed for clients that take it."""
 
 API: Final = "/api/v1/"
+
+_MAX_DIGITS: Final = 10
+"""Digits of ``Connect-Timeout-Ms``, as its specification says."""
 _PROBES: Final = ("/healthz", "/livez", "/readyz")
 
 BEAT_SECONDS: Final = 1.0
@@ -182,17 +185,15 @@ class WebApp:
                 if scope["method"] != "GET":
                     return _not_allowed(scope["method"], b"GET")
                 return await self._while_wanted(self._gateway.decision_columns(seq, query), receive)
-        if scope["method"] != "POST":
-            return _not_allowed(scope["method"], b"POST")
-        # Another site's page can't send this type without a CORS preflight, which is never allowed.
-        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-            return misdirected(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send Content-Type: application/json")
+        if (wrong := _wrong_call(scope["method"], headers)) is not None:
+            return wrong
+        seconds = _seconds(headers.get(b"connect-timeout-ms", b""))
         share = Share(self._budget, partial(client_of, scope))
         try:
             body = await read_body(receive, MAX_BODY_BYTES, share)
             if path == "explain/columns":
                 return await self._while_wanted(self._gateway.explain_columns(body, query), receive)
-            return await self._while_wanted(self._gateway.call(path, body, query), receive)
+            return await self._while_wanted(self._gateway.call(path, body, query, seconds), receive)
         except BodyTooLargeError:
             text = f"the body is larger than {MAX_BODY_BYTES} bytes"
             return misdirected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
@@ -217,6 +218,31 @@ class WebApp:
         finally:
             for task in (work, gone, stopping):
                 task.cancel()
+
+
+def _wrong_call(method: str, headers: Mapping[bytes, bytes]) -> Answer | None:
+    """Return the answer to a call whose method or headers are wrong; None if they are right."""
+    if method != "POST":
+        return _not_allowed(method, b"POST")
+    # Another site's page can't send this type without a CORS preflight, which is never allowed.
+    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+        return misdirected(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send Content-Type: application/json")
+    if headers.get(b"connect-protocol-version", b"1") != b"1":
+        return misdirected(HTTPStatus.BAD_REQUEST, "Connect-Protocol-Version has to be 1")
+    return None
+
+
+def _seconds(milliseconds: bytes) -> float:
+    """Return the time that a call may take.
+
+    Raises:
+        InvalidArgumentError: It is no number above 0 of up to ten digits.
+    """
+    if not milliseconds:
+        return CALL_SECONDS
+    if not (milliseconds.isdigit() and len(milliseconds) <= _MAX_DIGITS and int(milliseconds)):
+        raise InvalidArgumentError.at("Connect-Timeout-Ms", f"{milliseconds.decode('latin-1')!r} is no time")
+    return int(milliseconds) / 1e3
 
 
 def _not_allowed(method: str, allowed: bytes) -> Answer:

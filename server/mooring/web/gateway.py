@@ -1,15 +1,14 @@
-"""The JSON gateway: the contract's read-only calls over HTTP, and explanations as columns.
+"""The gateway: the contract's calls that change nothing in Connect's unary JSON, explanations as columns.
 
-Every answer about a call that failed is ``{"code", "reason", "message"}``: the gRPC code's name, a value of
-``ErrorReason`` without its prefix or "", and a sentence; ``answers.HTTP_STATUSES`` has the HTTP status.
-``?process=NAME`` picks the process that is asked, by default the first one.
+Clients of the Connect protocol call it with the base URL ``.../api/v1``. Errors are Connect's: ``{"code",
+"message", "details"}``. ``?process=NAME`` selects the process, by default the first one.
 
 - ``GET api/v1/processes`` answers ``{"processes": [{"name", "address", "state", "message"}]}`` with the state
   "ok" or "unreachable", and the message "" where it is ok.
-- ``POST api/v1/SERVICE/METHOD`` takes the request and answers the response, both as protobuf's JSON: names
-  in camelCase, 64-bit integers as strings, bytes (as in ``KubernetesObject.json``) in base64, fields with
-  default values absent. ``METHODS`` are allowed. Schedule commits nothing outside a session: with a session
-  COMMIT_MODE_RESERVE is allowed, too.
+- ``POST api/v1/mooring.v1.SERVICE/METHOD`` takes the request and answers the response, both as protobuf's
+  JSON: names in camelCase, 64-bit integers as strings, bytes (as in ``KubernetesObject.json``) in base64,
+  fields with default values absent. ``METHODS`` are allowed. ``Connect-Timeout-Ms`` is the deadline. Schedule
+  commits nothing outside a session: with a session COMMIT_MODE_RESERVE is allowed, too.
 - ``GET api/v1/decisions/SEQ/columns?again=`` answers the columns of a decision (see ``columns``): those that
   were kept, else the decision is made again. ``again=1`` makes it again in any case, ``again=0`` never.
 - ``POST api/v1/explain/columns`` takes an ExplainRequest as JSON and answers the columns of now.
@@ -35,7 +34,7 @@ from mooring.framework.errors import (
 )
 from mooring.web.answers import Answer, json_answer
 from mooring.web.columns import encode
-from mooring.web.processes import Process, Processes
+from mooring.web.processes import CALL_SECONDS, Process, Processes
 from mooring_client.v1 import (
     cluster_service_pb2,
     decision_service_pb2,
@@ -61,10 +60,10 @@ class OfferedMethod(NamedTuple):
 
 
 def _methods(module: ModuleType, service: str, *names: str) -> dict[str, OfferedMethod]:
-    """Return the named methods of a service, or all, by SERVICE/METHOD."""
+    """Return the named methods of a service, or all, by PACKAGE.SERVICE/METHOD."""
     descriptor = module.DESCRIPTOR.services_by_name[service]
     return {
-        f"{service}/{method.name}": OfferedMethod(
+        f"{descriptor.full_name}/{method.name}": OfferedMethod(
             f"/{descriptor.full_name}/{method.name}",
             GetMessageClass(method.input_type),
             GetMessageClass(method.output_type),
@@ -85,12 +84,12 @@ METHODS: Final[Mapping[str, OfferedMethod]] = {
     ),
     **_methods(simulation_service_pb2, "SimulationService"),
 }
-"""The allowed methods, by SERVICE/METHOD: those that change nothing, or only a session."""
+"""The allowed methods, by PACKAGE.SERVICE/METHOD: those that change nothing, or only a session."""
 
-_EXPLAIN: Final = METHODS["SchedulingService/Explain"]
-_EXPLAIN_AT: Final = METHODS["DecisionService/ExplainAt"]
-_GET_DECISION: Final = METHODS["DecisionService/GetDecision"]
-_SCHEDULE: Final = METHODS["SchedulingService/Schedule"]
+_EXPLAIN: Final = METHODS["mooring.v1.SchedulingService/Explain"]
+_EXPLAIN_AT: Final = METHODS["mooring.v1.DecisionService/ExplainAt"]
+_GET_DECISION: Final = METHODS["mooring.v1.DecisionService/GetDecision"]
+_SCHEDULE: Final = METHODS["mooring.v1.SchedulingService/Schedule"]
 
 
 class Gateway:
@@ -109,13 +108,15 @@ class Gateway:
         """Say which processes there are, and which of them answer."""
         return json_answer({"processes": await self._processes.describe()})
 
-    async def call(self, name: str, body: bytes, query: Mapping[str, str]) -> Answer:
-        """Call the method SERVICE/METHOD with a request as JSON."""
+    async def call(
+        self, name: str, body: bytes, query: Mapping[str, str], seconds: float = CALL_SECONDS
+    ) -> Answer:
+        """Call the method PACKAGE.SERVICE/METHOD with a request as JSON, for up to ``seconds``."""
         method = _method(name)
         request = await self._request(method, body)
         if method is _SCHEDULE:
             _check_commit(request)
-        response = await self._process(query).call(method.path, request, method.response)
+        response = await self._process(query).call(method.path, request, method.response, seconds)
         return Answer(await asyncio.to_thread(_json, response))
 
     async def decision_columns(self, seq: str, query: Mapping[str, str]) -> Answer:

@@ -58,7 +58,9 @@ class Process:
             else grpc.aio.secure_channel(address.target, credentials, options=CHANNEL_OPTIONS)
         )
 
-    async def call(self, path: str, request: Message, response_type: type[Message]) -> Any:
+    async def call(
+        self, path: str, request: Message, response_type: type[Message], seconds: float = CALL_SECONDS
+    ) -> Any:
         """Call the method of that path, such as ``/mooring.v1.PluginService/ListPlugins``.
 
         Raises:
@@ -69,7 +71,7 @@ class Process:
             request_serializer=type(request).SerializeToString,
             response_deserializer=response_type.FromString,
         )
-        return await method(request, timeout=CALL_SECONDS)
+        return await method(request, timeout=min(seconds, CALL_SECONDS))
 
     async def describe(self) -> dict[str, str]:
         """Return its entry in ``api/v1/processes``."""

@@ -190,7 +190,7 @@ def test_the_page_shows_what_the_scheduler_beside_it_decides(
         api.create(objects.pod("seen", schedulerName="mooring"))
         node = api.wait_bound("seen")
         request = Request(
-            f"http://{page}/api/v1/DecisionService/ListDecisions",
+            f"http://{page}/api/v1/mooring.v1.DecisionService/ListDecisions",
             json.dumps({"filter": {"pod": "seen"}}).encode(),
             {"Content-Type": "application/json"},
         )

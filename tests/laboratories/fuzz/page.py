@@ -13,21 +13,21 @@ from tests.laboratories.fuzz.judging import Judge, Target, check_text
 from tests.laboratories.fuzz.mutating import changed_json
 
 BODIES: dict[str, tuple[bytes, ...]] = {
-    "SchedulingService/Schedule": (
+    "mooring.v1.SchedulingService/Schedule": (
         b'{"templates":[{"pod":{"reference":{"namespace":"default","name":"web-3"}}}],"commitMode":"COMMIT_MODE_DRY_RUN"}',
         b'{"templates":[{"pod":{"object":{"json":"e30="}}}],"session":"s","commitMode":2,"seed":"7"}',
         b'{"commitMode":77}',
     ),
-    "SchedulingService/Explain": (
+    "mooring.v1.SchedulingService/Explain": (
         b'{"pod":{"reference":{"uid":"u"}},"nodes":{"names":{"names":["a","b"]}}}',
     ),
-    "DecisionService/ListDecisions": (
+    "mooring.v1.DecisionService/ListDecisions": (
         b'{"filter":{"kinds":["DECISION_KIND_DRY_RUN"],"results":[1],"maxMargin":"5"},"limit":10}',
     ),
-    "SimulationService/ChangeSession": (
+    "mooring.v1.SimulationService/ChangeSession": (
         b'{"session":"s","changes":[{"put":{"kind":"Node","objects":[{"json":"e30="}]}},{"remove":{"kind":"Pod"}}]}',
     ),
-    "SimulationService/OpenSession": (b'{"featureGates":{"A":true},"leaseDuration":"1.5s"}',),
+    "mooring.v1.SimulationService/OpenSession": (b'{"featureGates":{"A":true},"leaseDuration":"1.5s"}',),
 }
 
 
@@ -60,7 +60,7 @@ def judging() -> Iterator[Judge]:
             return False
         try:
             request = read_request(method, body)
-            if method is METHODS["SchedulingService/Schedule"]:
+            if method is METHODS["mooring.v1.SchedulingService/Schedule"]:
                 _check_commit(request)
         except InvalidArgumentError as error:
             for violation in error.violations[:1]:

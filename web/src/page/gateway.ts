@@ -1,4 +1,4 @@
-/** Asks the process behind the page, through the JSON gateway beside it. */
+/** Asks the process behind the page, through the gateway beside it, which speaks Connect's unary JSON. */
 
 import type * as cluster from "../contract/mooring/v1/cluster_service_pb";
 import type * as decision from "../contract/mooring/v1/decision_service_pb";
@@ -38,7 +38,7 @@ export interface Process {
 
 /** A call that was not answered. */
 export class GatewayError extends Error {
-  /** The gRPC code, such as NOT_FOUND, and the contract's reason, such as DECISION_NOT_FOUND; either may be empty. */
+  /** Connect's code, such as not_found, and the contract's reason, such as DECISION_NOT_FOUND; either may be empty. */
   constructor(
     message: string,
     readonly code: string,
@@ -54,7 +54,7 @@ export async function call<Name extends keyof Methods>(
   request: Methods[Name][0],
   signal?: AbortSignal,
 ): Promise<Methods[Name][1]> {
-  const response = await ask(method, post(request), signal);
+  const response = await ask(methodPath(method), post(request), signal);
   return (await response.json()) as Methods[Name][1];
 }
 
@@ -73,6 +73,11 @@ export async function explainColumns(request: scheduling.ExplainRequestJson, sig
 export async function listProcesses(signal?: AbortSignal): Promise<Process[]> {
   const { processes } = (await (await ask("processes", {}, signal)).json()) as { processes: Process[] };
   return processes;
+}
+
+/** Returns the path of a method of the contract. */
+export function methodPath(method: string): string {
+  return `mooring.v1.${method}`;
 }
 
 /** Returns the address of a call, for "copy as curl". */
@@ -98,9 +103,16 @@ async function ask(path: string, options: RequestInit, signal?: AbortSignal): Pr
     response = await fetch(address(path), { ...options, signal: signal ?? null });
   } catch (error) {
     signal?.throwIfAborted();
-    throw new GatewayError(`mooring web does not answer: ${(error as Error).message}`, "UNAVAILABLE", "");
+    throw new GatewayError(`mooring web does not answer: ${(error as Error).message}`, "unavailable", "");
   }
   if (response.ok) return response;
-  const body = (await response.json().catch(() => ({}))) as { code?: string; reason?: string; message?: string };
-  throw new GatewayError(body.message ?? `HTTP ${response.status}`, body.code ?? "", body.reason ?? "");
+  const body = (await response.json().catch(() => ({}))) as ConnectError;
+  const info = body.details?.find((detail) => detail.type === "google.rpc.ErrorInfo");
+  throw new GatewayError(body.message ?? `HTTP ${response.status}`, body.code ?? "", info?.debug?.reason ?? "");
+}
+
+interface ConnectError {
+  code?: string;
+  message?: string;
+  details?: { type: string; debug?: { reason?: string } }[];
 }
