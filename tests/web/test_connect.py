@@ -35,7 +35,7 @@ def test_it_reads_answers_and_errors(served: Page, tmp_path: Path) -> None:
     def ask(method: str, request: object) -> dict[str, Any]:
         node = shutil.which("node")
         assert node
-        command = [node, "tests/connect_client.mjs", contract, f"{served.url}api/v1", method]
+        command = [node, "tests/connect_client.mjs", str(contract), f"{served.url}api/v1", method]
         done = subprocess.run([*command, json.dumps(request)], cwd=SOURCE, capture_output=True, check=True)
         told: dict[str, Any] = json.loads(done.stdout)
         return told

@@ -236,12 +236,14 @@ def _seconds(milliseconds: bytes) -> float:
     """Return the time that a call may take.
 
     Raises:
-        InvalidArgumentError: It is no number above 0 of up to ten digits.
+        InvalidArgumentError: It is not a number from 1 to 9999999999.
     """
     if not milliseconds:
         return CALL_SECONDS
     if not (milliseconds.isdigit() and len(milliseconds) <= _MAX_DIGITS and int(milliseconds)):
-        raise InvalidArgumentError.at("Connect-Timeout-Ms", f"{milliseconds.decode('latin-1')!r} is no time")
+        raise InvalidArgumentError.at(
+            "Connect-Timeout-Ms", f"{milliseconds.decode('latin-1')!r} is not a number from 1 to 9999999999"
+        )
     return int(milliseconds) / 1e3
 
 
