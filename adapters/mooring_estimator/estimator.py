@@ -31,6 +31,9 @@ MOST: Final = 2**31 - 1
 """Karmada's value for no limit."""
 TEMPLATE_HASH: Final = "pod-template-hash"
 """The label of a Deployment's pods with which the name of their ReplicaSet ends."""
+MOST_PODS: Final = 100_000
+"""The pods of a page of those without a node: all of a namespace, as a rule."""
+
 FIRST_BATCH: Final = 64
 LARGEST_BATCH: Final = 8_192
 """Pods in a batch. They double, so that little is placed in vain if little fits."""
@@ -98,7 +101,8 @@ class Estimator(EstimatorServicer):
                 )
         asking = self._mooring.asking(context)
         pending = asking.call(
-            asking.cluster.ListPendingPods, ListPendingPodsRequest(namespace=workload.namespace)
+            asking.cluster.ListPendingPods,
+            ListPendingPodsRequest(namespace=workload.namespace, page_size=MOST_PODS),
         )
         latest = self._now() - max(request.unschedulable_threshold, 0) / 1e9
         count = sum(

@@ -10,6 +10,9 @@ from mooring_client.v1.cluster_service_pb2 import ListNodesRequest, ListNodesRes
 from mooring_client.v1.nodes_pb2 import NODE_FORM_JOINED_NAMES, NodeIndices, NodeSelection
 from mooring_extender.names import Names
 
+MOST_NODES: Final = 1 << 17
+"""The nodes of a page, so that one has them all."""
+
 _PACKED: Final = NodeIndices.DESCRIPTOR.fields_by_name["indices"].number << 3 | 2
 
 
@@ -27,7 +30,7 @@ class NodeTable:
 
     def request(self) -> ListNodesRequest:
         """Return the request for ListNodes whose response ``take`` expects."""
-        return ListNodesRequest(since_epoch=self.epoch, form=NODE_FORM_JOINED_NAMES)
+        return ListNodesRequest(since_epoch=self.epoch, form=NODE_FORM_JOINED_NAMES, page_size=MOST_NODES)
 
     def take(self, response: ListNodesResponse) -> None:
         """Follow the server to the epoch of ``response``, its answer to ``request``."""

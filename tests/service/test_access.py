@@ -39,6 +39,7 @@ CHANGING = {
     "/mooring.v1.SchedulingService/Bind",
     "/mooring.v1.SchedulingService/Reserve",
     "/mooring.v1.SchedulingService/Unreserve",
+    "/mooring.v1.SchedulingService/UnreserveMany",
     "/mooring.v1.ClusterService/PushObjects",
     "/mooring.v1.ClusterService/RemoveSource",
 }
@@ -116,6 +117,7 @@ def test_where_others_can_connect_only_named_clients_change_something(method: st
     [
         pytest.param(pb.COMMIT_MODE_UNSPECIFIED, False, id="unspecified"),
         pytest.param(pb.COMMIT_MODE_DRY_RUN, False, id="dry run"),
+        pytest.param(pb.COMMIT_MODE_OBSERVE, False, id="observe"),
         pytest.param(pb.COMMIT_MODE_RESERVE, True, id="reserve"),
         pytest.param(pb.COMMIT_MODE_BIND, True, id="bind"),
         pytest.param(77, True, id="a mode of a later version"),

@@ -61,4 +61,9 @@ def listed(calls: Calls, request: ListNodesRequest, pauses: Pauses) -> ListNodes
     Raises:
         CallFailedError: The nodes could not be read.
     """
-    return calls.send(lambda stubs: stubs.cluster.ListNodes, request, pauses)
+    whole = calls.send(lambda stubs: stubs.cluster.ListNodes, request, pauses)
+    while whole.next_page_token:
+        request.page_token = whole.next_page_token
+        whole.ClearField("next_page_token")
+        whole.MergeFrom(calls.send(lambda stubs: stubs.cluster.ListNodes, request, pauses))
+    return whole

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mooring_client.v1 import scheduling_service_pb2 as pb
 
 TIMEOUT_SECONDS = 30.0
+ALL = 1 << 17
+"""The page size with which a list has one page."""
 
 DEFAULT_SERVER = "127.0.0.1:50051"
 """The default address of ``mooring run`` and ``mooring serve``."""
@@ -146,16 +148,16 @@ def node_names(channel: grpc.Channel) -> list[str]:
     from mooring_client.v1.cluster_service_pb2 import ListNodesRequest
     from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 
-    answer = ClusterServiceStub(channel).ListNodes(ListNodesRequest(), timeout=TIMEOUT_SECONDS)
+    answer = ClusterServiceStub(channel).ListNodes(ListNodesRequest(page_size=ALL), timeout=TIMEOUT_SECONDS)
     return sorted(answer.nodes.names.names)
 
 
-def _pending(channel: grpc.Channel, **wanted: str) -> list[str]:
+def _pending(channel: grpc.Channel, namespace: str = "", label_selector: str = "") -> list[str]:
     """Return the wanted pods without a node that a server knows."""
     from mooring_client.v1.cluster_service_pb2 import ListPendingPodsRequest
     from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 
-    request = ListPendingPodsRequest(**wanted)
+    request = ListPendingPodsRequest(namespace=namespace, label_selector=label_selector, page_size=ALL)
     found = ClusterServiceStub(channel).ListPendingPods(request, timeout=TIMEOUT_SECONDS)
     return [f"{each.pod.namespace}/{each.pod.name}" for each in found.pods]
 

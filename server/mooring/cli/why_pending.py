@@ -300,7 +300,8 @@ def _print_now(args: argparse.Namespace, pod: str) -> None:
             return
         print_line(f"fits now: {node} would take it")
         namespace = pod.rpartition("/")[0]
-        queue = remote.decide(args, "ListQueue", pb.ListQueueRequest(namespace=namespace, limit=10_000)).pods
+        listing = pb.ListQueueRequest(namespace=namespace, limit=100_000, page_size=remote.ALL)
+        queue = remote.decide(args, "ListQueue", listing).pods
     except remote.CallError:
         # The pod came with a call and isn't in the state, or this process has no queue.
         return

@@ -107,11 +107,10 @@ class Scene:
             self.cut()
         if entry.drop or entry.hang:
             gone = threading.Event()
-            if context.add_callback(gone.set):  # False: it has ended already
-                gone.wait()
+            context.add_callback(gone.set)
+            gone.wait()
         if entry.fail:
-            if entry.fail.reason:
-                context.set_trailing_metadata(((DETAILS_KEY, details_of(entry.fail)),))
+            context.set_trailing_metadata(((DETAILS_KEY, details_of(entry.fail)),))
             context.abort(getattr(grpc.StatusCode, entry.fail.code), "as the case says")
 
 
@@ -178,7 +177,9 @@ def _readable(value: Any) -> Any:
 
 
 def details_of(failing: Failing) -> bytes:
-    """Return the status in the trailers of a call that failed for a reason."""
+    """Return the status that the trailers of a failed call have; empty without a reason."""
+    if not failing.reason:
+        return b""
     reason = (
         failing.reason
         if isinstance(failing.reason, int)

@@ -51,10 +51,11 @@ down."""
 
 SORTS: tuple[frozenset[DecisionKind], ...] = (
     frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND}),
+    frozenset({DecisionKind.OBSERVE}),
     frozenset({DecisionKind.DRY_RUN}),
     frozenset({DecisionKind.FILTER, DecisionKind.SCORE, DecisionKind.PREEMPT}),
 )
-"""Commits, dry runs and other questions."""
+"""Commits, observed decisions, dry runs and other questions."""
 
 LARGEST_BATCH = 2
 """A batch takes at most one byte in this many of the budget, so that something is left for other sorts."""

@@ -26,11 +26,17 @@ class DecisionKind(IntEnum):
     SCORE = auto()
     PREEMPT = auto()
     BIND = auto()
+    OBSERVE = auto()
+
+    @property
+    def dry(self) -> bool:
+        """Whether nothing is to be placed."""
+        return self in (DecisionKind.DRY_RUN, DecisionKind.OBSERVE)
 
     @property
     def selects(self) -> bool:
         """Whether a node is selected among others."""
-        return self in (DecisionKind.SCHEDULE, DecisionKind.DRY_RUN)
+        return self is DecisionKind.SCHEDULE or self.dry
 
 
 class DecisionResult(IntEnum):
@@ -276,7 +282,7 @@ class BatchRecord(msgspec.Struct, gc=False, eq=False):
     def record(self, at: int) -> Record:
         """Return one of them."""
         pod, profile = self.templates[self.indices[at]]
-        dry = self.kind is DecisionKind.DRY_RUN
+        dry = self.kind.dry
         return Record(
             # Each took its part of the time.
             time=self.time,

@@ -33,7 +33,8 @@ from mooring_client.recording.v1.recording_pb2 import DecisionEntry
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import PodReference
 
-_SELECTING = (pb.DECISION_KIND_SCHEDULE, pb.DECISION_KIND_DRY_RUN)
+_DRY = (pb.DECISION_KIND_DRY_RUN, pb.DECISION_KIND_OBSERVE)
+_SELECTING = (pb.DECISION_KIND_SCHEDULE, *_DRY)
 _DECIDED = (pb.DECISION_RESULT_SCHEDULED, pb.DECISION_RESULT_UNSCHEDULABLE)
 
 
@@ -130,7 +131,7 @@ class Again:
                 if happening.message.earlier_count < len(placed) or not happening.message.earlier_count:
                     self._forget(placed)
                 step, pod = self._decide(happening, placed)
-                if pod is not None and happening.message.decision.kind == pb.DECISION_KIND_DRY_RUN:
+                if pod is not None and happening.message.decision.kind in _DRY:
                     self._place(pod, happening.message.decision, placed)
                 yield step
             elif isinstance(happening, Changed):

@@ -18,7 +18,9 @@ from mooring.framework.sources import SourceStatus
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
+from mooring.service.calls.pages import Pages
 from mooring.service.calls.slots import Slots
+from mooring.service.calls.streams import EndOfStreams
 from mooring.service.in_flight import PodsInFlight
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
@@ -161,6 +163,8 @@ class Backend:
         queue: The scheduler's queue; None = there is no scheduler.
         work: The session's work tree that ``engine`` decides over; None = the live state.
         in_flight: The pods that kube-scheduler may be binding; None = they are not tracked.
+        pages: Keeps lists for clients that read them in pages.
+        streams: Ends the watches when the server does.
         server_id: Identifies the process to its clients.
     """
 
@@ -192,6 +196,8 @@ class Backend:
     queue: Callable[[], Sequence[ListedPod]] | None = None
     work: Work | None = None
     in_flight: PodsInFlight | None = None
+    pages: Pages = field(default_factory=Pages)
+    streams: EndOfStreams = field(default_factory=EndOfStreams)
     server_id: str = field(default_factory=lambda: secrets.token_hex(6))
 
     def require_synced(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Final, NamedTuple
 
 import grpc
 import numpy as np
@@ -11,12 +14,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from mooring.framework import Int32s, Node, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.handle import address_of
-from mooring.framework.label_selector import LabelMatcher
+from mooring.framework.label_selector import EVERYTHING, LabelMatcher
 from mooring.framework.objects import Pod
 from mooring.framework.sources import SourceStatus
 from mooring.service.backend import Backend, PushReceiver
 from mooring.service.calls import audit
 from mooring.service.calls.access import client_name
+from mooring.service.calls.pages import PAGE_BYTES, FoundList, ListPage, fill
 from mooring.service.wire.columns import put
 from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.node_names import fill_names, names_of
@@ -24,6 +28,27 @@ from mooring.service.wire.objects import known_node, known_pod, label_matcher, m
 from mooring_client.v1 import cluster_service_pb2 as pb
 from mooring_client.v1 import nodes_pb2, objects_pb2
 from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceServicer
+
+NO_ROWS: Final = np.zeros(0, np.int32)
+
+_NODE_BYTES: Final = 8
+"""The bytes of a node in an answer besides its name."""
+
+
+class _FoundNodes(NamedTuple):
+    """The nodes of a list.
+
+    Attributes:
+        provenance: The state.
+        complete: Whether these are all nodes.
+        names: Their names.
+        removed: int32[R], the rows that changed; none if complete.
+    """
+
+    provenance: objects_pb2.Provenance
+    complete: bool
+    names: Sequence[str]
+    removed: Int32s
 
 
 class ClusterServicer(ClusterServiceServicer):
@@ -62,45 +87,76 @@ class ClusterServicer(ClusterServiceServicer):
 
     def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
         self._backend.require_synced()
-        if request.form not in nodes_pb2.NodeForm.values():
-            raise InvalidArgumentError.at("form", f"{request.form} is not a NodeForm")
+        _check_form(request.form)
         if request.label_selector and request.HasField("since_epoch"):
             raise InvalidArgumentError.at("label_selector", "is given together with since_epoch")
         matcher = label_matcher(request.label_selector, "label_selector")
+        since = request.since_epoch if request.HasField("since_epoch") else None
+        page = self._backend.pages.page(request, lambda: self._nodes(since, matcher))
+        found, end = page.listing.head, _end_of_page(page)
+        response = pb.ListNodesResponse(
+            provenance=found.provenance,
+            complete=found.complete,
+            nodes=_names(found.names[page.start : end], request.form),
+            next_page_token=self._backend.pages.next_token(page, end, request),
+        )
+        put(response, "indices", page.listing.items[page.start : end])
+        if not page.start:
+            put(response, "removed_indices", found.removed)
+        return response
+
+    def WatchNodes(
+        self, request: pb.WatchNodesRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.WatchNodesResponse]:
+        self._backend.require_synced()
+        _check_form(request.form)
+        table = self._backend.engine.state.snapshot.nodes
+        since = request.since_epoch if request.HasField("since_epoch") else None
+        while True:
+            listing = self._nodes(since, EVERYTHING)
+            yield from _pieces(listing, request.form)
+            since = listing.head.provenance.node_epoch
+            if not self._backend.streams.wait(partial(_has_changed, table, since), context):
+                return
+
+    def _nodes(self, since: int | None, matcher: LabelMatcher) -> FoundList[_FoundNodes, int]:
+        """Return the nodes with such labels, or what changed since an epoch if that is of this table."""
         state = self._backend.engine.state
         table = state.snapshot.nodes
         with state.lock:
-            complete = (
-                not request.HasField("since_epoch")
-                or not table.first_epoch <= request.since_epoch <= table.epoch
-            )
-            changed = np.ones(table.capacity, np.bool_) if complete else table.row_epoch > request.since_epoch
+            complete, changed = True, np.ones(table.capacity, np.bool_)
+            if since is not None and table.first_epoch <= since <= table.epoch:
+                complete, changed = False, table.row_epoch > since
             rows = np.flatnonzero(changed & table.alive).astype(np.int32)
             if not matcher.empty:
                 rows = np.array([row for row in rows.tolist() if _has_labels(table, row, matcher)], np.int32)
-            response = pb.ListNodesResponse(
-                provenance=self._provenance(), complete=complete, nodes=_names(table, rows, request.form)
-            )
-        put(response, "indices", rows)
-        if not complete:
-            # A row that was given out for the first time is among them: only its new node is news.
-            put(response, "removed_indices", np.flatnonzero(changed))
-        return response
+            names, provenance = names_of(table, rows), self._provenance()
+        # A row that was given out for the first time is among them: only its new node is news.
+        removed = NO_ROWS if complete else np.flatnonzero(changed).astype(np.int32)
+        return FoundList(_FoundNodes(provenance, complete, names, removed), rows)  # type: ignore[arg-type]  # as a sequence
 
     def ListPendingPods(
         self, request: pb.ListPendingPodsRequest, context: grpc.ServicerContext
     ) -> pb.ListPendingPodsResponse:
         self._backend.require_synced()
-        provenance = self._provenance()
-        # Few of a cluster's pods are pending; records are kept as they are, so no decision has to wait.
-        pending = self._backend.engine.state.snapshot.pods.pending()
         matcher = label_matcher(request.label_selector, "label_selector")
-        wanted = (
-            pod
-            for pod in pending
-            if request.namespace in ("", pod.metadata.namespace) and matcher.matches(pod.metadata.labels)
+        page = self._backend.pages.page(request, lambda: self._pending_pods(request.namespace, matcher))
+        response = pb.ListPendingPodsResponse(provenance=page.listing.head)
+        end = fill(page, response.pods, _pending)
+        response.next_page_token = self._backend.pages.next_token(page, end, request)
+        return response
+
+    def _pending_pods(self, namespace: str, matcher: LabelMatcher) -> FoundList[objects_pb2.Provenance, Pod]:
+        # Records are kept as they are, so no decision has to wait.
+        provenance, pending = self._provenance(), self._backend.engine.state.snapshot.pods.pending()
+        return FoundList(
+            provenance,
+            [
+                pod
+                for pod in pending
+                if namespace in ("", pod.metadata.namespace) and matcher.matches(pod.metadata.labels)
+            ],
         )
-        return pb.ListPendingPodsResponse(provenance=provenance, pods=map(_pending, wanted))
 
     def GetObject(self, request: pb.GetObjectRequest, context: grpc.ServicerContext) -> pb.GetObjectResponse:
         self._backend.require_synced()
@@ -150,6 +206,10 @@ class ClusterServicer(ClusterServiceServicer):
         return self._backend.provenance(state.version, state.snapshot.nodes.epoch)
 
 
+def _has_changed(table: NodeTable, epoch: int) -> bool:
+    return table.epoch != epoch
+
+
 def _has_labels(table: NodeTable, row: int, matcher: LabelMatcher) -> bool:
     node = table.nodes[row]
     return node is not None and matcher.matches(node.metadata.labels)
@@ -168,12 +228,55 @@ def _source(source: SourceStatus) -> pb.SourceInfo:
     )
 
 
-def _names(table: NodeTable, rows: Int32s, form: nodes_pb2.NodeForm.ValueType) -> nodes_pb2.NodeList | None:
+def _names(names: Sequence[str], form: nodes_pb2.NodeForm.ValueType) -> nodes_pb2.NodeList | None:
     if form == nodes_pb2.NODE_FORM_INDICES:
         return None
     answer = nodes_pb2.NodeList()
-    fill_names(answer, names_of(table, rows), joined=form == nodes_pb2.NODE_FORM_JOINED_NAMES)
+    fill_names(answer, names, joined=form == nodes_pb2.NODE_FORM_JOINED_NAMES)
     return answer
+
+
+def _check_form(form: nodes_pb2.NodeForm.ValueType) -> None:
+    if form not in nodes_pb2.NodeForm.values():
+        raise InvalidArgumentError.at("form", f"{form} is not a NodeForm")
+
+
+def _end_of_page(page: ListPage[_FoundNodes, int]) -> int:
+    """Return where the next page begins."""
+    end = min(len(page.listing.items), page.start + page.most)
+    return _end_within(page.listing.head.names, page.start, end) if page.bounded else end
+
+
+def _end_within(names: Sequence[str], start: int, end: int) -> int:
+    """Return how far the names from ``start`` on fit into a page, with an index each."""
+    while end - start > 1:
+        size = sum(map(len, names[start:end])) + _NODE_BYTES * (end - start)
+        if size <= PAGE_BYTES:
+            return end
+        end = start + max(1, int((end - start) * PAGE_BYTES / size * 0.98))
+    return end
+
+
+def _pieces(
+    listing: FoundList[_FoundNodes, int], form: nodes_pb2.NodeForm.ValueType
+) -> Iterator[pb.WatchNodesResponse]:
+    """Yield the nodes in pieces of some megabytes, at least one."""
+    found, rows, start = listing.head, listing.items, 0
+    while start < len(rows) or not start:
+        end = _end_within(found.names, start, len(rows))
+        piece = pb.WatchNodesResponse(
+            provenance=found.provenance,
+            complete=found.complete and not start,
+            nodes=_names(found.names[start:end], form),
+            more=end < len(rows),
+        )
+        put(piece, "indices", rows[start:end])
+        if not start:
+            put(piece, "removed_indices", found.removed)
+        yield piece
+        if end >= len(rows):
+            return
+        start = end
 
 
 def _pending(pod: Pod) -> pb.PendingPod:

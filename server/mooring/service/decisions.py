@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
@@ -13,6 +13,7 @@ import grpc
 
 from mooring.decisions.asking import UndecidedPods
 from mooring.decisions.decisions import Decisions
+from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.listed_pod import ListedPod
 from mooring.decisions.records import Record
 from mooring.decisions.repeating import Repeater, decision_not_found
@@ -26,6 +27,7 @@ from mooring.framework.errors import (
 )
 from mooring.framework.label_selector import LabelMatcher
 from mooring.service.backend import Backend
+from mooring.service.calls.pages import PAGE_BYTES, FoundList, fill
 from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.decision_differences import differences_of, differing_fields, node_differences
 from mooring.service.wire.decision_messages import (
@@ -38,6 +40,7 @@ from mooring.service.wire.decision_messages import (
     timestamp,
 )
 from mooring.service.wire.objects import label_matcher, pod_reference
+from mooring.service.wire.parts import parts
 from mooring.serving.calls.threads import waiting
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1 import nodes_pb2
@@ -54,7 +57,10 @@ MOST_WAITING = 8
 take all threads."""
 
 MOST_LISTED = 1_000
-MOST_QUEUED = 10_000
+WATCHED_TOGETHER = 256
+"""Decisions that a watch sends together at most."""
+
+MOST_QUEUED = 100_000
 EXAMPLES = 3
 PLACES = {
     "active": pb.QUEUE_PLACE_ACTIVE,
@@ -99,8 +105,13 @@ class DecisionServicer(DecisionServiceServicer):
                         journal.wait(looked, min(left, 1.0))
                         found, looked, more = journal.after(looked, limit, where)
                         missed += more
+        fitting = self._fitting(decisions, found if after is not None else reversed(found))
+        if after is None:
+            fitting.reverse()
+        elif len(fitting) < len(found):
+            looked = fitting[-1].seq
         return pb.ListDecisionsResponse(
-            decisions=[self._message(decisions, *one) for one in found],
+            decisions=fitting,
             next_after_seq=looked,
             first_seq=journal.first,
             last_seq=journal.last,
@@ -109,6 +120,27 @@ class DecisionServicer(DecisionServiceServicer):
             journal_id=journal.id,
             wait_refused=rejected,
         )
+
+    def WatchDecisions(
+        self, request: pb.WatchDecisionsRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.WatchDecisionsResponse]:
+        decisions, where = self._decisions(), filter_of(request.filter)
+        journal = decisions.journal
+        after = request.after_seq if request.HasField("after_seq") else journal.last
+        if request.journal_id not in ("", journal.id):
+            after = 0
+        first = True
+        while True:
+            found, looked, missed = journal.after(after, WATCHED_TOGETHER, where)
+            fitting = self._fitting(decisions, found)
+            after = fitting[-1].seq if len(fitting) < len(found) else looked
+            if first or fitting or missed:
+                first = False
+                yield pb.WatchDecisionsResponse(
+                    decisions=fitting, next_after_seq=after, missed_count=missed, journal_id=journal.id
+                )
+            if not self._backend.streams.wait(partial(_is_after, journal, after), context):
+                return
 
     def GetDecision(
         self, request: pb.GetDecisionRequest, context: grpc.ServicerContext
@@ -142,6 +174,15 @@ class DecisionServicer(DecisionServiceServicer):
             )
 
         return self._run(context, explain)
+
+    def ExplainAtStream(
+        self, request: pb.ExplainAtStreamRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.ExplainAtStreamResponse]:
+        asked = request.request
+        if asked.answer_form == nodes_pb2.NODE_FORM_JOINED_NAMES:
+            asked.answer_form = nodes_pb2.NODE_FORM_NAMES
+        for part in parts(self.ExplainAt(asked, context), PAGE_BYTES):
+            yield pb.ExplainAtStreamResponse(part=part)
 
     def SummarizeReasons(
         self, request: pb.SummarizeReasonsRequest, context: grpc.ServicerContext
@@ -215,21 +256,41 @@ class DecisionServicer(DecisionServiceServicer):
         places = set(request.places) or set(PLACES.values())
         if unknown := places.difference(PLACES.values()):
             raise InvalidArgumentError.at("places", f"{min(unknown)} is not a QueuePlace")
+        page = self._backend.pages.page(request, lambda: self._queue(request.namespace, places, limit))
+        counts, last = page.listing.head
+        response = pb.ListQueueResponse(
+            counts=[pb.QueueCount(place=place, pod_count=count) for place, count in counts.items()]
+        )
+        end = fill(page, response.pods, lambda pod: _queued(pod, last.get(pod.pod.metadata.uid, 0)))
+        response.next_page_token = self._backend.pages.next_token(page, end, request)
+        return response
+
+    def _queue(
+        self, namespace: str, places: Collection[int], limit: int
+    ) -> FoundList[tuple[dict[pb.QueuePlace.ValueType, int], dict[str, int]], ListedPod]:
+        """Return pods of some places, at most ``limit`` of each, with all counts and the last decisions."""
         counts = dict.fromkeys(PLACES.values(), 0)
         listed = dict.fromkeys(PLACES.values(), 0)
         pods: list[ListedPod] = []
-        for pod in self._backend.queue():
+        for pod in self._backend.queue() if self._backend.queue is not None else ():
             place = PLACES[pod.place]
             counts[place] += 1
-            wanted = place in places and request.namespace in ("", pod.pod.metadata.namespace)
-            if wanted and listed[place] < limit:
+            if place in places and namespace in ("", pod.pod.metadata.namespace) and listed[place] < limit:
                 listed[place] += 1
                 pods.append(pod)
-        last = self._last_seqs()
-        return pb.ListQueueResponse(
-            pods=[_queued(pod, last.get(pod.pod.metadata.uid, 0)) for pod in pods],
-            counts=[pb.QueueCount(place=place, pod_count=count) for place, count in counts.items()],
-        )
+        return FoundList((counts, self._last_seqs()), pods)
+
+    def _fitting(self, decisions: Decisions, found: Iterable[tuple[int, Record]]) -> list[pb.Decision]:
+        """Return the first of some decisions that fit into a page, at least one if there is any."""
+        fitting: list[pb.Decision] = []
+        room = PAGE_BYTES
+        for one in found:
+            message = self._message(decisions, *one)
+            room -= message.ByteSize() + 6
+            if room < 0 and fitting:
+                break
+            fitting.append(message)
+        return fitting
 
     def _last_seqs(self) -> dict[str, int]:
         """Return the newest decision about each pod, by UID, of those that were decided about alone."""
@@ -294,6 +355,10 @@ class DecisionServicer(DecisionServiceServicer):
                 yield True
         finally:
             self._waiters.release()
+
+
+def _is_after(journal: DecisionJournal, seq: int) -> bool:
+    return journal.last > seq
 
 
 def _found(decisions: Decisions, seq: int) -> Record:

@@ -27,6 +27,7 @@ from mooring.serving.listeners.probes import Probes
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.shown_metrics import ShownMetrics
 from mooring.tracing.spans import Tracer
+from mooring_client.v1 import cluster_service_pb2, decision_service_pb2, scheduling_service_pb2
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +102,7 @@ class Server:
     _health: HealthListener | None
     _telemetry: PageListener | None
     _slots: Slots
+    _end_streams: Sequence[Callable[[], None]]
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
@@ -141,6 +143,8 @@ class Server:
     def _close(self, grace: float | None) -> None:
         self._ended.set()
         self._probes.drain()
+        for end in self._end_streams:
+            end()
         self._calls.stop(grace)
         self._slots.stop()
         for listener in (self._health, self._telemetry):
@@ -210,6 +214,7 @@ def build(
         health,
         telemetry,
         slots,
+        [service.end_streams for service in services],
     )
 
 
@@ -264,17 +269,27 @@ PUSHES: Final = 4
 """Pushes at once; a source has one, as a rule."""
 
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
-_COMMITS: Final = frozenset(_SCHEDULING + name for name in ("Bind", "Reserve", "Unreserve"))
+_COMMITS: Final = frozenset(_SCHEDULING + name for name in ("Bind", "Reserve", "Unreserve", "UnreserveMany"))
 _SCHEDULES: Final = frozenset(_SCHEDULING + name for name in ("Schedule", "ScheduleGroups"))
 _ABOUT_SESSIONS: Final = frozenset(
     _SCHEDULING + name for name in ("Filter", "Score", "NormalizeScore", "Explain", "Preempt")
+)
+STREAMS: Final = 64
+"""Answers in parts and watches at once."""
+
+_STREAMS: Final = frozenset(
+    f"/{service.full_name}/{method.name}"
+    for file in (cluster_service_pb2, decision_service_pb2, scheduling_service_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+    if method.server_streaming
 )
 _PUSH: Final = "/mooring.v1.ClusterService/PushObjects"
 _SIMULATION: Final = "/mooring.v1.SimulationService/"
 
 
 class Admission:
-    """The pools of one server: of questions, commits, pushes and calls about sessions. Thread-safe.
+    """The pools of one server: of questions, commits, pushes, calls about sessions and streams. Thread-safe.
 
     So calls that wait for others, such as commits for the API server, take no place of those that don't.
     A place is taken after the request has arrived: a call without a body takes none.
@@ -290,7 +305,8 @@ class Admission:
         self._commits = CallPool("commits", limit, rejected)
         self._pushes = CallPool("pushes", PUSHES, rejected)
         self._futures = CallPool("calls about sessions", limit, rejected)
-        pools = (self._questions, self._commits, self._pushes, self._futures)
+        self._streams = CallPool("streams", STREAMS, rejected)
+        pools = (self._questions, self._commits, self._pushes, self._futures, self._streams)
         metrics.inflight_calls.set_function(lambda: sum(pool.inflight for pool in pools))
 
     def is_live(self) -> bool:
@@ -301,6 +317,8 @@ class Admission:
 
     def pool_of(self, method: str) -> Callable[[Any], CallPool]:
         """Return the pool of a request of ``method``, its full name as on the wire."""
+        if method in _STREAMS:
+            return lambda _: self._streams
         if method.startswith(_SIMULATION):
             return lambda _: self._futures
         if method in _SCHEDULES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,6 +37,7 @@ class Servicers:
     plugins: PluginServicer
     simulation: SimulationServicer
     decisions: DecisionServicer
+    end_streams: Callable[[], None]
 
     @classmethod
     def of(cls, backend: Backend, *, measured: bool = False) -> Servicers:
@@ -52,6 +54,7 @@ class Servicers:
             PluginServicer(backend),
             SimulationServicer(backend),
             DecisionServicer(backend),
+            backend.streams.end,
         )
 
     def services(self) -> tuple[OfferedService, ...]:
@@ -64,6 +67,7 @@ class Servicers:
             OfferedService(
                 cluster_service_pb2.DESCRIPTOR.services_by_name["ClusterService"],
                 partial(cluster_service_pb2_grpc.add_ClusterServiceServicer_to_server, self.cluster),
+                self.end_streams,
             ),
             OfferedService(
                 plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
@@ -76,5 +80,6 @@ class Servicers:
             OfferedService(
                 decision_service_pb2.DESCRIPTOR.services_by_name["DecisionService"],
                 partial(decision_service_pb2_grpc.add_DecisionServiceServicer_to_server, self.decisions),
+                self.end_streams,
             ),
         )

@@ -6,9 +6,10 @@ Clients of the Connect protocol call it with the base URL ``.../api/v1``. Errors
 - ``GET api/v1/processes`` answers ``{"processes": [{"name", "address", "state", "message"}]}`` with the state
   "ok" or "unreachable", and the message "" where it is ok.
 - ``POST api/v1/mooring.v1.SERVICE/METHOD`` takes the request and answers the response, both as protobuf's
-  JSON: names in camelCase, 64-bit integers as strings, bytes (as in ``KubernetesObject.json``) in base64,
-  fields with default values absent. ``METHODS`` are allowed. ``Connect-Timeout-Ms`` is the deadline. Schedule
-  commits nothing outside a session: with a session COMMIT_MODE_RESERVE is allowed, too.
+  JSON: names in camelCase, 64-bit integers as strings, bytes in base64, fields with default values absent. An
+  object in ``KubernetesObject.json`` may also be written out. A list has one page unless the request has a
+  pageSize. ``METHODS`` are allowed. ``Connect-Timeout-Ms`` is the deadline. Schedule commits nothing outside
+  a session: with a session COMMIT_MODE_RESERVE is allowed, too.
 - ``GET api/v1/decisions/SEQ/columns?again=`` answers the columns of a decision (see ``columns``): those that
   were kept, else the decision is made again. ``again=1`` makes it again in any case, ``again=0`` never.
 - ``POST api/v1/explain/columns`` takes an ExplainRequest as JSON and answers the columns of now.
@@ -17,6 +18,9 @@ Clients of the Connect protocol call it with the base URL ``.../api/v1``. Errors
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
+import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
@@ -47,6 +51,9 @@ COLUMNS: Final = b"application/vnd.mooring.columns"
 
 MAX_SEQ: Final = 2**64 - 1
 
+MOST_ITEMS: Final = 100_000
+"""The items of a page of a list unless a request says otherwise."""
+
 MAX_VALUES: Final = 1 << 17
 """How many values a body may hold: each of two bytes becomes an object of more than a hundred."""
 
@@ -69,7 +76,7 @@ def _methods(module: ModuleType, service: str, *names: str) -> dict[str, Offered
             GetMessageClass(method.output_type),
         )
         for method in descriptor.methods
-        if not names or method.name in names
+        if not method.server_streaming and (not names or method.name in names)
     }
 
 
@@ -116,6 +123,9 @@ class Gateway:
         request = await self._request(method, body)
         if method is _SCHEDULE:
             _check_commit(request)
+        if "page_size" in method.request.DESCRIPTOR.fields_by_name and not request.page_size:
+            # Over HTTP an answer may be as long as it is.
+            request.page_size = MOST_ITEMS
         response = await self._process(query).call(method.path, request, method.response, seconds)
         return Answer(await asyncio.to_thread(_json, response))
 
@@ -174,12 +184,42 @@ def read_request(method: OfferedMethod, body: bytes) -> Any:
     if values > MAX_VALUES:
         raise InvalidArgumentError.at(name, f"has up to {values} values, more than {MAX_VALUES}")
     try:
+        if b'"json"' in body:
+            body = json.dumps(_with_plain_objects(json.loads(body))).encode()
         request = json_format.Parse(body or b"{}", method.request())
     except (json_format.ParseError, ValueError, RecursionError) as error:
-        text = str(error) if isinstance(error, json_format.ParseError) else "is not a JSON object in UTF-8"
-        raise InvalidArgumentError.at(name, text) from None
+        raise InvalidArgumentError.at(name, _fault(error)) from None
     InvalidArgumentError.raise_if_any(_unknown_numbers(request, ""))
     return request
+
+
+def _fault(error: Exception) -> str:
+    if not isinstance(error, json_format.ParseError):
+        return "is not a JSON object in UTF-8"
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    if not isinstance(cause, TypeError | AttributeError):
+        return str(error)
+    path = ".".join(re.findall(r"Failed to parse (\w+) field", str(error)))
+    return f"{path}: the value is of another type than the field"
+
+
+def _with_plain_objects(value: Any) -> Any:
+    """Return a request with objects in base64, which may be written out in ``KubernetesObject.json``.
+
+    No other field has that name.
+    """
+    if isinstance(value, list):
+        return [_with_plain_objects(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: base64.b64encode(json.dumps(item).encode()).decode()
+        if key == "json" and not isinstance(item, str | None)
+        else _with_plain_objects(item)
+        for key, item in value.items()
+    }
 
 
 def _unknown_numbers(message: Message, path: str) -> Iterator[FieldError]:
@@ -205,6 +245,7 @@ def _check_commit(request: scheduling_service_pb2.ScheduleRequest) -> None:
     allowed = {
         scheduling_service_pb2.COMMIT_MODE_UNSPECIFIED,
         scheduling_service_pb2.COMMIT_MODE_DRY_RUN,
+        scheduling_service_pb2.COMMIT_MODE_OBSERVE,
     }
     if request.session:
         allowed.add(scheduling_service_pb2.COMMIT_MODE_RESERVE)

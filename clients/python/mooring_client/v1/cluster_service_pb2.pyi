@@ -183,6 +183,8 @@ class ListNodesRequest(_message.Message):
     SINCE_EPOCH_FIELD_NUMBER: _builtins.int
     FORM_FIELD_NUMBER: _builtins.int
     LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     since_epoch: _builtins.int
     """OPTIONAL. Lists only what changed since this node_epoch. Absent: lists every node."""
     form: _nodes_pb2.NodeForm.ValueType
@@ -191,16 +193,22 @@ class ListNodesRequest(_message.Message):
     """OPTIONAL. Lists the nodes with such labels: a selector as kubectl takes it, such as "zone in (a, b),!gpu". Not together with
     since_epoch.
     """
+    page_size: _builtins.int
+    """OPTIONAL. The most nodes of a page, 1 to 131,072; default as many as fit into 2 MiB."""
+    page_token: _builtins.str
+    """OPTIONAL. The next_page_token of the page before; the rest of the request must be the same."""
     def __init__(
         self,
         *,
         since_epoch: _builtins.int | None = ...,
         form: _nodes_pb2.NodeForm.ValueType = ...,
         label_selector: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "since_epoch", b"since_epoch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "form", b"form", "label_selector", b"label_selector", "since_epoch", b"since_epoch"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "form", b"form", "label_selector", b"label_selector", "page_size", b"page_size", "page_token", b"page_token", "since_epoch", b"since_epoch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__since_epoch: _TypeAlias = _typing.Literal["since_epoch"]  # noqa: Y015
     _WhichOneofArgType__since_epoch: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch"]  # noqa: Y015
@@ -219,11 +227,14 @@ class ListNodesResponse(_message.Message):
     INDICES_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     REMOVED_INDICES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     complete: _builtins.bool
     """Whether this is every node, or every one with the labels. If not, it is the difference to since_epoch."""
+    next_page_token: _builtins.str
+    """The page_token of the next page, empty on the last one. A page is kept for a minute."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
-        """The state now; its node_epoch is what the indices belong to."""
+        """The state when the first page was listed; its node_epoch is what the indices belong to."""
 
     @_builtins.property
     def indices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -236,7 +247,7 @@ class ListNodesResponse(_message.Message):
     @_builtins.property
     def removed_indices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Indices that are free or have another node now, ascending, and those given out for the first time. One that has a node
-        is also in indices. Empty if complete.
+        is also in indices. Empty if complete. All of them are in the first page.
         """
 
     def __init__(
@@ -247,14 +258,93 @@ class ListNodesResponse(_message.Message):
         indices: _abc.Iterable[_builtins.int] | None = ...,
         nodes: _nodes_pb2.NodeList | None = ...,
         removed_indices: _abc.Iterable[_builtins.int] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "indices", b"indices", "nodes", b"nodes", "provenance", b"provenance", "removed_indices", b"removed_indices"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "indices", b"indices", "next_page_token", b"next_page_token", "nodes", b"nodes", "provenance", b"provenance", "removed_indices", b"removed_indices"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListNodesResponse: _TypeAlias = ListNodesResponse  # noqa: Y015
+
+@_typing.final
+class WatchNodesRequest(_message.Message):
+    """Request of ClusterService.WatchNodes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SINCE_EPOCH_FIELD_NUMBER: _builtins.int
+    FORM_FIELD_NUMBER: _builtins.int
+    since_epoch: _builtins.int
+    """OPTIONAL. Begins with what changed since this node_epoch. Absent: with every node."""
+    form: _nodes_pb2.NodeForm.ValueType
+    """OPTIONAL. As in ListNodesRequest."""
+    def __init__(
+        self,
+        *,
+        since_epoch: _builtins.int | None = ...,
+        form: _nodes_pb2.NodeForm.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "since_epoch", b"since_epoch"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "form", b"form", "since_epoch", b"since_epoch"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__since_epoch: _TypeAlias = _typing.Literal["since_epoch"]  # noqa: Y015
+    _WhichOneofArgType__since_epoch: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__since_epoch) -> _WhichOneofReturnType__since_epoch | None: ...
+
+Global___WatchNodesRequest: _TypeAlias = WatchNodesRequest  # noqa: Y015
+
+@_typing.final
+class WatchNodesResponse(_message.Message):
+    """Nodes of ClusterService.WatchNodes: of all, or what changed since the epoch of the responses before."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    INDICES_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    REMOVED_INDICES_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
+    complete: _builtins.bool
+    """Whether every node follows: what the client had before is void."""
+    more: _builtins.bool
+    """Whether the next response continues this one: only the last of an epoch has everything."""
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """Its node_epoch is what the indices belong to."""
+
+    @_builtins.property
+    def indices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """As in ListNodesResponse."""
+
+    @_builtins.property
+    def nodes(self) -> _nodes_pb2.NodeList:
+        """As in ListNodesResponse."""
+
+    @_builtins.property
+    def removed_indices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """As in ListNodesResponse."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        complete: _builtins.bool = ...,
+        indices: _abc.Iterable[_builtins.int] | None = ...,
+        nodes: _nodes_pb2.NodeList | None = ...,
+        removed_indices: _abc.Iterable[_builtins.int] | None = ...,
+        more: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "indices", b"indices", "more", b"more", "nodes", b"nodes", "provenance", b"provenance", "removed_indices", b"removed_indices"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchNodesResponse: _TypeAlias = WatchNodesResponse  # noqa: Y015
 
 @_typing.final
 class ListPendingPodsRequest(_message.Message):
@@ -264,19 +354,27 @@ class ListPendingPodsRequest(_message.Message):
 
     NAMESPACE_FIELD_NUMBER: _builtins.int
     LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Lists the pods of this namespace; default all."""
     label_selector: _builtins.str
     """OPTIONAL. Lists the pods with such labels: a selector as kubectl takes it."""
+    page_size: _builtins.int
+    """OPTIONAL. The most pods of a page, 1 to 100,000; default as many as fit into 2 MiB."""
+    page_token: _builtins.str
+    """OPTIONAL. The next_page_token of the page before; the rest of the request must be the same."""
     def __init__(
         self,
         *,
         namespace: _builtins.str = ...,
         label_selector: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["label_selector", b"label_selector", "namespace", b"namespace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["label_selector", b"label_selector", "namespace", b"namespace", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -358,9 +456,12 @@ class ListPendingPodsResponse(_message.Message):
 
     PROVENANCE_FIELD_NUMBER: _builtins.int
     PODS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The page_token of the next page, empty on the last one. A page is kept for a minute."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
-        """The state and configuration now."""
+        """The state and configuration when the first page was listed."""
 
     @_builtins.property
     def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___PendingPod]:
@@ -371,10 +472,11 @@ class ListPendingPodsResponse(_message.Message):
         *,
         provenance: _objects_pb2.Provenance | None = ...,
         pods: _abc.Iterable[Global___PendingPod] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pods", b"pods", "provenance", b"provenance"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "pods", b"pods", "provenance", b"provenance"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

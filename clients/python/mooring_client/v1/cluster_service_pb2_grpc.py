@@ -55,6 +55,11 @@ class ClusterServiceStub:
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesResponse.FromString,
                 _registered_method=True)
+        self.WatchNodes = channel.unary_stream(
+                '/mooring.v1.ClusterService/WatchNodes',
+                request_serializer=mooring_dot_v1_dot_cluster__service__pb2.WatchNodesRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.WatchNodesResponse.FromString,
+                _registered_method=True)
         self.ListPendingPods = channel.unary_unary(
                 '/mooring.v1.ClusterService/ListPendingPods',
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.SerializeToString,
@@ -104,13 +109,14 @@ class ClusterServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListNodes(self, request, context):
-        """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. Not paged: a node takes
-        its name and 5 bytes.
+        """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. All pages of a list
+        have one epoch.
 
         | condition                                   | code        | what the caller does next              |
         |---------------------------------------------|-------------|----------------------------------------|
         | listed, or changes listed                   | OK          | applies removals first, then additions |
         | since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
+        | page forgotten (PAGE_TOKEN_STALE)           | FAILED_PRECONDITION | lists from the beginning       |
         | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
         | otherwise                                   |             | see the service                        |
         """
@@ -118,14 +124,31 @@ class ClusterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListPendingPods(self, request, context):
-        """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+    def WatchNodes(self, request, context):
+        """Sends the nodes with their indices, then what changes. Changes that come faster than the client reads are sent together. The
+        stream ends with the connection, after some minutes, or when the server ends: the client watches again from its last epoch.
 
-        | condition                           | code        | what the caller does next |
-        |-------------------------------------|-------------|---------------------------|
-        | listed                              | OK          | reads it                  |
-        | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
-        | otherwise                           |             | see the service           |
+        | condition                                   | code        | what the caller does next              |
+        |---------------------------------------------|-------------|----------------------------------------|
+        | since_epoch is too old, or of another start |             | finds complete set, replaces its list  |
+        | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
+        | shutting down (DRAINING)                    | UNAVAILABLE | watches at another replica, from the beginning |
+        | too many streams (OVERLOADED)               | RESOURCE_EXHAUSTED | calls ListNodes now and then    |
+        | otherwise                                   |             | see the service                        |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPendingPods(self, request, context):
+        """Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
+
+        | condition                           | code                | what the caller does next |
+        |-------------------------------------|---------------------|---------------------------|
+        | listed                              | OK                  | reads it                  |
+        | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+        | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+        | otherwise                           |                     | see the service           |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -193,6 +216,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.ListNodes,
                     request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesResponse.SerializeToString,
+            ),
+            'WatchNodes': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchNodes,
+                    request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.WatchNodesRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_cluster__service__pb2.WatchNodesResponse.SerializeToString,
             ),
             'ListPendingPods': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPendingPods,
@@ -280,6 +308,33 @@ class ClusterService:
             '/mooring.v1.ClusterService/ListNodes',
             mooring_dot_v1_dot_cluster__service__pb2.ListNodesRequest.SerializeToString,
             mooring_dot_v1_dot_cluster__service__pb2.ListNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchNodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mooring.v1.ClusterService/WatchNodes',
+            mooring_dot_v1_dot_cluster__service__pb2.WatchNodesRequest.SerializeToString,
+            mooring_dot_v1_dot_cluster__service__pb2.WatchNodesResponse.FromString,
             options,
             channel_credentials,
             insecure,

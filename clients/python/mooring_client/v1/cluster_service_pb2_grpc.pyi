@@ -53,24 +53,38 @@ class ClusterServiceStub:
      | otherwise |      | see the service           |
     """
     ListNodes: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListNodesRequest, _cluster_service_pb2.ListNodesResponse]
-    """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. Not paged: a node takes
-    its name and 5 bytes.
+    """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. All pages of a list
+    have one epoch.
 
      | condition                                   | code        | what the caller does next              |
      |---------------------------------------------|-------------|----------------------------------------|
      | listed, or changes listed                   | OK          | applies removals first, then additions |
      | since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
+     | page forgotten (PAGE_TOKEN_STALE)           | FAILED_PRECONDITION | lists from the beginning       |
      | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
      | otherwise                                   |             | see the service                        |
     """
-    ListPendingPods: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPendingPodsRequest, _cluster_service_pb2.ListPendingPodsResponse]
-    """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+    WatchNodes: _grpc.UnaryStreamMultiCallable[_cluster_service_pb2.WatchNodesRequest, _cluster_service_pb2.WatchNodesResponse]
+    """Sends the nodes with their indices, then what changes. Changes that come faster than the client reads are sent together. The
+    stream ends with the connection, after some minutes, or when the server ends: the client watches again from its last epoch.
 
-     | condition                           | code        | what the caller does next |
-     |-------------------------------------|-------------|---------------------------|
-     | listed                              | OK          | reads it                  |
-     | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
-     | otherwise                           |             | see the service           |
+     | condition                                   | code        | what the caller does next              |
+     |---------------------------------------------|-------------|----------------------------------------|
+     | since_epoch is too old, or of another start |             | finds complete set, replaces its list  |
+     | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
+     | shutting down (DRAINING)                    | UNAVAILABLE | watches at another replica, from the beginning |
+     | too many streams (OVERLOADED)               | RESOURCE_EXHAUSTED | calls ListNodes now and then    |
+     | otherwise                                   |             | see the service                        |
+    """
+    ListPendingPods: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPendingPodsRequest, _cluster_service_pb2.ListPendingPodsResponse]
+    """Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
+
+     | condition                           | code                | what the caller does next |
+     |-------------------------------------|---------------------|---------------------------|
+     | listed                              | OK                  | reads it                  |
+     | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+     | otherwise                           |                     | see the service           |
     """
     GetObject: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.GetObjectRequest, _cluster_service_pb2.GetObjectResponse]
     """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
@@ -136,24 +150,38 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
      | otherwise |      | see the service           |
     """
     ListNodes: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListNodesRequest, _cluster_service_pb2.ListNodesResponse]  # type: ignore[assignment]
-    """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. Not paged: a node takes
-    its name and 5 bytes.
+    """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. All pages of a list
+    have one epoch.
 
      | condition                                   | code        | what the caller does next              |
      |---------------------------------------------|-------------|----------------------------------------|
      | listed, or changes listed                   | OK          | applies removals first, then additions |
      | since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
+     | page forgotten (PAGE_TOKEN_STALE)           | FAILED_PRECONDITION | lists from the beginning       |
      | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
      | otherwise                                   |             | see the service                        |
     """
-    ListPendingPods: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPendingPodsRequest, _cluster_service_pb2.ListPendingPodsResponse]  # type: ignore[assignment]
-    """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+    WatchNodes: _aio.UnaryStreamMultiCallable[_cluster_service_pb2.WatchNodesRequest, _cluster_service_pb2.WatchNodesResponse]  # type: ignore[assignment]
+    """Sends the nodes with their indices, then what changes. Changes that come faster than the client reads are sent together. The
+    stream ends with the connection, after some minutes, or when the server ends: the client watches again from its last epoch.
 
-     | condition                           | code        | what the caller does next |
-     |-------------------------------------|-------------|---------------------------|
-     | listed                              | OK          | reads it                  |
-     | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
-     | otherwise                           |             | see the service           |
+     | condition                                   | code        | what the caller does next              |
+     |---------------------------------------------|-------------|----------------------------------------|
+     | since_epoch is too old, or of another start |             | finds complete set, replaces its list  |
+     | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
+     | shutting down (DRAINING)                    | UNAVAILABLE | watches at another replica, from the beginning |
+     | too many streams (OVERLOADED)               | RESOURCE_EXHAUSTED | calls ListNodes now and then    |
+     | otherwise                                   |             | see the service                        |
+    """
+    ListPendingPods: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPendingPodsRequest, _cluster_service_pb2.ListPendingPodsResponse]  # type: ignore[assignment]
+    """Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
+
+     | condition                           | code                | what the caller does next |
+     |-------------------------------------|---------------------|---------------------------|
+     | listed                              | OK                  | reads it                  |
+     | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+     | otherwise                           |                     | see the service           |
     """
     GetObject: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.GetObjectRequest, _cluster_service_pb2.GetObjectResponse]  # type: ignore[assignment]
     """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
@@ -228,14 +256,33 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_service_pb2.ListNodesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.ListNodesResponse, _abc.Awaitable[_cluster_service_pb2.ListNodesResponse]]:
-        """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. Not paged: a node takes
-        its name and 5 bytes.
+        """Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. All pages of a list
+        have one epoch.
 
          | condition                                   | code        | what the caller does next              |
          |---------------------------------------------|-------------|----------------------------------------|
          | listed, or changes listed                   | OK          | applies removals first, then additions |
          | since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
+         | page forgotten (PAGE_TOKEN_STALE)           | FAILED_PRECONDITION | lists from the beginning       |
          | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
+         | otherwise                                   |             | see the service                        |
+        """
+
+    @_abc_1.abstractmethod
+    def WatchNodes(
+        self,
+        request: _cluster_service_pb2.WatchNodesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_cluster_service_pb2.WatchNodesResponse], _abc.AsyncIterator[_cluster_service_pb2.WatchNodesResponse]]:
+        """Sends the nodes with their indices, then what changes. Changes that come faster than the client reads are sent together. The
+        stream ends with the connection, after some minutes, or when the server ends: the client watches again from its last epoch.
+
+         | condition                                   | code        | what the caller does next              |
+         |---------------------------------------------|-------------|----------------------------------------|
+         | since_epoch is too old, or of another start |             | finds complete set, replaces its list  |
+         | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
+         | shutting down (DRAINING)                    | UNAVAILABLE | watches at another replica, from the beginning |
+         | too many streams (OVERLOADED)               | RESOURCE_EXHAUSTED | calls ListNodes now and then    |
          | otherwise                                   |             | see the service                        |
         """
 
@@ -245,13 +292,14 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_service_pb2.ListPendingPodsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.ListPendingPodsResponse, _abc.Awaitable[_cluster_service_pb2.ListPendingPodsResponse]]:
-        """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+        """Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
 
-         | condition                           | code        | what the caller does next |
-         |-------------------------------------|-------------|---------------------------|
-         | listed                              | OK          | reads it                  |
-         | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
-         | otherwise                           |             | see the service           |
+         | condition                           | code                | what the caller does next |
+         |-------------------------------------|---------------------|---------------------------|
+         | listed                              | OK                  | reads it                  |
+         | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+         | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+         | otherwise                           |                     | see the service           |
         """
 
     @_abc_1.abstractmethod

@@ -45,6 +45,8 @@ class _DecisionKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Decision
     """Room for a pod that fits nowhere: Preempt."""
     DECISION_KIND_BIND: _DecisionKind.ValueType  # 6
     """Placing a pod on a node that is selected already: Bind, Reserve, or the end of an attempt that had a node."""
+    DECISION_KIND_OBSERVE: _DecisionKind.ValueType  # 7
+    """A node for a pod that is placed by somebody else: Schedule with COMMIT_MODE_OBSERVE."""
 
 class DecisionKind(_DecisionKind, metaclass=_DecisionKindEnumTypeWrapper):
     """The kind of decision."""
@@ -63,6 +65,8 @@ DECISION_KIND_PREEMPT: DecisionKind.ValueType  # 5
 """Room for a pod that fits nowhere: Preempt."""
 DECISION_KIND_BIND: DecisionKind.ValueType  # 6
 """Placing a pod on a node that is selected already: Bind, Reserve, or the end of an attempt that had a node."""
+DECISION_KIND_OBSERVE: DecisionKind.ValueType  # 7
+"""A node for a pod that is placed by somebody else: Schedule with COMMIT_MODE_OBSERVE."""
 Global___DecisionKind: _TypeAlias = DecisionKind  # noqa: Y015
 
 class _DecisionResult:
@@ -389,7 +393,7 @@ class ListDecisionsRequest(_message.Message):
     before_seq: _builtins.int
     """OPTIONAL. Lists only decisions before this seq; together without after_seq the newest of those. Not together with wait."""
     limit: _builtins.int
-    """OPTIONAL. The most to list, 1 to 1,000; default 100."""
+    """OPTIONAL. The most to list, 1 to 1,000; default 100. Fewer if they take more than 2 MiB."""
     @_builtins.property
     def filter(self) -> Global___DecisionFilter:
         """OPTIONAL. Which decisions; default all."""
@@ -473,6 +477,76 @@ class ListDecisionsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListDecisionsResponse: _TypeAlias = ListDecisionsResponse  # noqa: Y015
+
+@_typing.final
+class WatchDecisionsRequest(_message.Message):
+    """Request of DecisionService.WatchDecisions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILTER_FIELD_NUMBER: _builtins.int
+    AFTER_SEQ_FIELD_NUMBER: _builtins.int
+    JOURNAL_ID_FIELD_NUMBER: _builtins.int
+    after_seq: _builtins.int
+    """OPTIONAL. Begins with the first ones after this seq. Absent: with those that are made from now on."""
+    journal_id: _builtins.str
+    """OPTIONAL. The journal that after_seq belongs to. If it is another one, after_seq counts as 0."""
+    @_builtins.property
+    def filter(self) -> Global___DecisionFilter:
+        """OPTIONAL. Which decisions; default all."""
+
+    def __init__(
+        self,
+        *,
+        filter: Global___DecisionFilter | None = ...,
+        after_seq: _builtins.int | None = ...,
+        journal_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq", "filter", b"filter"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq", "after_seq", b"after_seq", "filter", b"filter", "journal_id", b"journal_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__after_seq: _TypeAlias = _typing.Literal["after_seq"]  # noqa: Y015
+    _WhichOneofArgType__after_seq: _TypeAlias = _typing.Literal["_after_seq", b"_after_seq"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_seq) -> _WhichOneofReturnType__after_seq | None: ...
+
+Global___WatchDecisionsRequest: _TypeAlias = WatchDecisionsRequest  # noqa: Y015
+
+@_typing.final
+class WatchDecisionsResponse(_message.Message):
+    """Decisions of DecisionService.WatchDecisions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_SEQ_FIELD_NUMBER: _builtins.int
+    MISSED_COUNT_FIELD_NUMBER: _builtins.int
+    JOURNAL_ID_FIELD_NUMBER: _builtins.int
+    next_after_seq: _builtins.int
+    """The after_seq from which to watch again: all decisions up to here were read."""
+    missed_count: _builtins.int
+    """How many decisions were forgotten since the response before, as they were not read in time, whatever the filter."""
+    journal_id: _builtins.str
+    """Identifies the journal, as in ListDecisionsResponse."""
+    @_builtins.property
+    def decisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Decision]:
+        """Some decisions, in ascending order of seq. None in the first response if there are none yet."""
+
+    def __init__(
+        self,
+        *,
+        decisions: _abc.Iterable[Global___Decision] | None = ...,
+        next_after_seq: _builtins.int = ...,
+        missed_count: _builtins.int = ...,
+        journal_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "journal_id", b"journal_id", "missed_count", b"missed_count", "next_after_seq", b"next_after_seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchDecisionsResponse: _TypeAlias = WatchDecisionsResponse  # noqa: Y015
 
 @_typing.final
 class GetDecisionRequest(_message.Message):
@@ -597,6 +671,54 @@ class ExplainAtResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainAtResponse: _TypeAlias = ExplainAtResponse  # noqa: Y015
+
+@_typing.final
+class ExplainAtStreamRequest(_message.Message):
+    """Request of DecisionService.ExplainAtStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def request(self) -> Global___ExplainAtRequest:
+        """REQUIRED. As of ExplainAt."""
+
+    def __init__(
+        self,
+        *,
+        request: Global___ExplainAtRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainAtStreamRequest: _TypeAlias = ExplainAtStreamRequest  # noqa: Y015
+
+@_typing.final
+class ExplainAtStreamResponse(_message.Message):
+    """A part of the response of DecisionService.ExplainAtStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PART_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def part(self) -> Global___ExplainAtResponse:
+        """Some of the answer. Repeated fields continue those of the parts before."""
+
+    def __init__(
+        self,
+        *,
+        part: Global___ExplainAtResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainAtStreamResponse: _TypeAlias = ExplainAtStreamResponse  # noqa: Y015
 
 @_typing.final
 class SummarizeReasonsRequest(_message.Message):
@@ -951,10 +1073,16 @@ class ListQueueRequest(_message.Message):
     NAMESPACE_FIELD_NUMBER: _builtins.int
     PLACES_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Pods of this namespace; default all."""
     limit: _builtins.int
-    """OPTIONAL. The most pods of each place, 1 to 10,000; default 1,000."""
+    """OPTIONAL. The most pods of each place, 1 to 100,000; default 1,000."""
+    page_size: _builtins.int
+    """OPTIONAL. The most pods of a page, 1 to 100,000; default as many as fit into 2 MiB."""
+    page_token: _builtins.str
+    """OPTIONAL. The next_page_token of the page before; the rest of the request must be the same."""
     @_builtins.property
     def places(self) -> _containers.RepeatedScalarFieldContainer[Global___QueuePlace.ValueType]:
         """OPTIONAL. Pods in these places; default all."""
@@ -965,10 +1093,12 @@ class ListQueueRequest(_message.Message):
         namespace: _builtins.str = ...,
         places: _abc.Iterable[Global___QueuePlace.ValueType] | None = ...,
         limit: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "namespace", b"namespace", "places", b"places"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "namespace", b"namespace", "page_size", b"page_size", "page_token", b"page_token", "places", b"places"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1114,23 +1244,27 @@ class ListQueueResponse(_message.Message):
 
     PODS_FIELD_NUMBER: _builtins.int
     COUNTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The page_token of the next page, empty on the last one. A page is kept for a minute."""
     @_builtins.property
     def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___QueuedPod]:
         """The pods: by place, and in each in the order in which they are tried or have waited."""
 
     @_builtins.property
     def counts(self) -> _containers.RepeatedCompositeFieldContainer[Global___QueueCount]:
-        """One per place, empty ones included."""
+        """One per place, empty ones included; of the moment of the first page."""
 
     def __init__(
         self,
         *,
         pods: _abc.Iterable[Global___QueuedPod] | None = ...,
         counts: _abc.Iterable[Global___QueueCount] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "pods", b"pods"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "next_page_token", b"next_page_token", "pods", b"pods"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -54,6 +54,11 @@ class DecisionServiceStub:
                 request_serializer=mooring_dot_v1_dot_decision__service__pb2.ListDecisionsRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_decision__service__pb2.ListDecisionsResponse.FromString,
                 _registered_method=True)
+        self.WatchDecisions = channel.unary_stream(
+                '/mooring.v1.DecisionService/WatchDecisions',
+                request_serializer=mooring_dot_v1_dot_decision__service__pb2.WatchDecisionsRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_decision__service__pb2.WatchDecisionsResponse.FromString,
+                _registered_method=True)
         self.GetDecision = channel.unary_unary(
                 '/mooring.v1.DecisionService/GetDecision',
                 request_serializer=mooring_dot_v1_dot_decision__service__pb2.GetDecisionRequest.SerializeToString,
@@ -63,6 +68,11 @@ class DecisionServiceStub:
                 '/mooring.v1.DecisionService/ExplainAt',
                 request_serializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtResponse.FromString,
+                _registered_method=True)
+        self.ExplainAtStream = channel.unary_stream(
+                '/mooring.v1.DecisionService/ExplainAtStream',
+                request_serializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtStreamRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtStreamResponse.FromString,
                 _registered_method=True)
         self.SummarizeReasons = channel.unary_unary(
                 '/mooring.v1.DecisionService/SummarizeReasons',
@@ -114,6 +124,22 @@ class DecisionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchDecisions(self, request, context):
+        """Sends decisions as they are made, from a seq on. The journal is the buffer: a client that reads too slowly finds the number of
+        those that it missed. The stream ends with the connection, after some minutes, or when the server ends: the client watches
+        again with after_seq = next_after_seq.
+
+        | condition                            | code        | what the caller does next                        |
+        |--------------------------------------|-------------|--------------------------------------------------|
+        | after_seq is of another start        |             | finds another journal_id, and decisions from there on |
+        | shutting down (DRAINING)             | UNAVAILABLE | watches at another replica, without after_seq    |
+        | too many streams (OVERLOADED)        | RESOURCE_EXHAUSTED | calls ListDecisions                       |
+        | otherwise                            |             | see the service                                  |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetDecision(self, request, context):
         """Says all that is kept of a decision: with its explanation, if that was kept.
 
@@ -136,6 +162,18 @@ class DecisionServiceServicer:
         | not made yet, or forgotten (DECISION_NOT_FOUND) | NOT_FOUND          | lists what there is             |
         | the state of then is no longer known, or the configuration changed (DECISION_NOT_REPEATABLE) | FAILED_PRECONDITION | calls Explain for an answer of now |
         | otherwise                                      |                     | see the service                 |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainAtStream(self, request, context):
+        """ExplainAt in parts, as SchedulingService.ExplainStream.
+
+        | condition | code | what the caller does next |
+        |-----------|------|---------------------------|
+        | explained | OK   | merges the parts          |
+        | otherwise |      | see ExplainAt             |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -173,6 +211,7 @@ class DecisionServiceServicer:
         |--------------------------------------------|---------------|----------------------------------------|
         | listed                                     | OK            | reads it                               |
         | not a scheduler's process (NOT_IMPLEMENTED)   | UNIMPLEMENTED | calls the scheduler                 |
+        | page forgotten (PAGE_TOKEN_STALE)          | FAILED_PRECONDITION | lists from the beginning         |
         | otherwise                                  |               | see the service                        |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -187,6 +226,11 @@ def add_DecisionServiceServicer_to_server(servicer, server):
                     request_deserializer=mooring_dot_v1_dot_decision__service__pb2.ListDecisionsRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_decision__service__pb2.ListDecisionsResponse.SerializeToString,
             ),
+            'WatchDecisions': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchDecisions,
+                    request_deserializer=mooring_dot_v1_dot_decision__service__pb2.WatchDecisionsRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_decision__service__pb2.WatchDecisionsResponse.SerializeToString,
+            ),
             'GetDecision': grpc.unary_unary_rpc_method_handler(
                     servicer.GetDecision,
                     request_deserializer=mooring_dot_v1_dot_decision__service__pb2.GetDecisionRequest.FromString,
@@ -196,6 +240,11 @@ def add_DecisionServiceServicer_to_server(servicer, server):
                     servicer.ExplainAt,
                     request_deserializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtResponse.SerializeToString,
+            ),
+            'ExplainAtStream': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExplainAtStream,
+                    request_deserializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtStreamRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_decision__service__pb2.ExplainAtStreamResponse.SerializeToString,
             ),
             'SummarizeReasons': grpc.unary_unary_rpc_method_handler(
                     servicer.SummarizeReasons,
@@ -266,6 +315,33 @@ class DecisionService:
             _registered_method=True)
 
     @staticmethod
+    def WatchDecisions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mooring.v1.DecisionService/WatchDecisions',
+            mooring_dot_v1_dot_decision__service__pb2.WatchDecisionsRequest.SerializeToString,
+            mooring_dot_v1_dot_decision__service__pb2.WatchDecisionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetDecision(request,
             target,
             options=(),
@@ -309,6 +385,33 @@ class DecisionService:
             '/mooring.v1.DecisionService/ExplainAt',
             mooring_dot_v1_dot_decision__service__pb2.ExplainAtRequest.SerializeToString,
             mooring_dot_v1_dot_decision__service__pb2.ExplainAtResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainAtStream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mooring.v1.DecisionService/ExplainAtStream',
+            mooring_dot_v1_dot_decision__service__pb2.ExplainAtStreamRequest.SerializeToString,
+            mooring_dot_v1_dot_decision__service__pb2.ExplainAtStreamResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -59,6 +59,18 @@ class DecisionServiceStub:
      | after_seq is of another start        | OK   | finds another journal_id; restarts without after_seq    |
      | otherwise                            |      | see the service                                         |
     """
+    WatchDecisions: _grpc.UnaryStreamMultiCallable[_decision_service_pb2.WatchDecisionsRequest, _decision_service_pb2.WatchDecisionsResponse]
+    """Sends decisions as they are made, from a seq on. The journal is the buffer: a client that reads too slowly finds the number of
+    those that it missed. The stream ends with the connection, after some minutes, or when the server ends: the client watches
+    again with after_seq = next_after_seq.
+
+     | condition                            | code        | what the caller does next                        |
+     |--------------------------------------|-------------|--------------------------------------------------|
+     | after_seq is of another start        |             | finds another journal_id, and decisions from there on |
+     | shutting down (DRAINING)             | UNAVAILABLE | watches at another replica, without after_seq    |
+     | too many streams (OVERLOADED)        | RESOURCE_EXHAUSTED | calls ListDecisions                       |
+     | otherwise                            |             | see the service                                  |
+    """
     GetDecision: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.GetDecisionRequest, _decision_service_pb2.GetDecisionResponse]
     """Says all that is kept of a decision: with its explanation, if that was kept.
 
@@ -77,6 +89,14 @@ class DecisionServiceStub:
      | not made yet, or forgotten (DECISION_NOT_FOUND) | NOT_FOUND          | lists what there is             |
      | the state of then is no longer known, or the configuration changed (DECISION_NOT_REPEATABLE) | FAILED_PRECONDITION | calls Explain for an answer of now |
      | otherwise                                      |                     | see the service                 |
+    """
+    ExplainAtStream: _grpc.UnaryStreamMultiCallable[_decision_service_pb2.ExplainAtStreamRequest, _decision_service_pb2.ExplainAtStreamResponse]
+    """ExplainAt in parts, as SchedulingService.ExplainStream.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | explained | OK   | merges the parts          |
+     | otherwise |      | see ExplainAt             |
     """
     SummarizeReasons: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.SummarizeReasonsRequest, _decision_service_pb2.SummarizeReasonsResponse]
     """Groups the pods without a node by their controller and the dominant reason.
@@ -102,6 +122,7 @@ class DecisionServiceStub:
      |--------------------------------------------|---------------|----------------------------------------|
      | listed                                     | OK            | reads it                               |
      | not a scheduler's process (NOT_IMPLEMENTED)   | UNIMPLEMENTED | calls the scheduler                 |
+     | page forgotten (PAGE_TOKEN_STALE)          | FAILED_PRECONDITION | lists from the beginning         |
      | otherwise                                  |               | see the service                        |
     """
 
@@ -136,6 +157,18 @@ class DecisionServiceAsyncStub(DecisionServiceStub):
      | after_seq is of another start        | OK   | finds another journal_id; restarts without after_seq    |
      | otherwise                            |      | see the service                                         |
     """
+    WatchDecisions: _aio.UnaryStreamMultiCallable[_decision_service_pb2.WatchDecisionsRequest, _decision_service_pb2.WatchDecisionsResponse]  # type: ignore[assignment]
+    """Sends decisions as they are made, from a seq on. The journal is the buffer: a client that reads too slowly finds the number of
+    those that it missed. The stream ends with the connection, after some minutes, or when the server ends: the client watches
+    again with after_seq = next_after_seq.
+
+     | condition                            | code        | what the caller does next                        |
+     |--------------------------------------|-------------|--------------------------------------------------|
+     | after_seq is of another start        |             | finds another journal_id, and decisions from there on |
+     | shutting down (DRAINING)             | UNAVAILABLE | watches at another replica, without after_seq    |
+     | too many streams (OVERLOADED)        | RESOURCE_EXHAUSTED | calls ListDecisions                       |
+     | otherwise                            |             | see the service                                  |
+    """
     GetDecision: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.GetDecisionRequest, _decision_service_pb2.GetDecisionResponse]  # type: ignore[assignment]
     """Says all that is kept of a decision: with its explanation, if that was kept.
 
@@ -154,6 +187,14 @@ class DecisionServiceAsyncStub(DecisionServiceStub):
      | not made yet, or forgotten (DECISION_NOT_FOUND) | NOT_FOUND          | lists what there is             |
      | the state of then is no longer known, or the configuration changed (DECISION_NOT_REPEATABLE) | FAILED_PRECONDITION | calls Explain for an answer of now |
      | otherwise                                      |                     | see the service                 |
+    """
+    ExplainAtStream: _aio.UnaryStreamMultiCallable[_decision_service_pb2.ExplainAtStreamRequest, _decision_service_pb2.ExplainAtStreamResponse]  # type: ignore[assignment]
+    """ExplainAt in parts, as SchedulingService.ExplainStream.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | explained | OK   | merges the parts          |
+     | otherwise |      | see ExplainAt             |
     """
     SummarizeReasons: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.SummarizeReasonsRequest, _decision_service_pb2.SummarizeReasonsResponse]  # type: ignore[assignment]
     """Groups the pods without a node by their controller and the dominant reason.
@@ -179,6 +220,7 @@ class DecisionServiceAsyncStub(DecisionServiceStub):
      |--------------------------------------------|---------------|----------------------------------------|
      | listed                                     | OK            | reads it                               |
      | not a scheduler's process (NOT_IMPLEMENTED)   | UNIMPLEMENTED | calls the scheduler                 |
+     | page forgotten (PAGE_TOKEN_STALE)          | FAILED_PRECONDITION | lists from the beginning         |
      | otherwise                                  |               | see the service                        |
     """
 
@@ -218,6 +260,24 @@ class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def WatchDecisions(
+        self,
+        request: _decision_service_pb2.WatchDecisionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_decision_service_pb2.WatchDecisionsResponse], _abc.AsyncIterator[_decision_service_pb2.WatchDecisionsResponse]]:
+        """Sends decisions as they are made, from a seq on. The journal is the buffer: a client that reads too slowly finds the number of
+        those that it missed. The stream ends with the connection, after some minutes, or when the server ends: the client watches
+        again with after_seq = next_after_seq.
+
+         | condition                            | code        | what the caller does next                        |
+         |--------------------------------------|-------------|--------------------------------------------------|
+         | after_seq is of another start        |             | finds another journal_id, and decisions from there on |
+         | shutting down (DRAINING)             | UNAVAILABLE | watches at another replica, without after_seq    |
+         | too many streams (OVERLOADED)        | RESOURCE_EXHAUSTED | calls ListDecisions                       |
+         | otherwise                            |             | see the service                                  |
+        """
+
+    @_abc_1.abstractmethod
     def GetDecision(
         self,
         request: _decision_service_pb2.GetDecisionRequest,
@@ -246,6 +306,20 @@ class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
          | not made yet, or forgotten (DECISION_NOT_FOUND) | NOT_FOUND          | lists what there is             |
          | the state of then is no longer known, or the configuration changed (DECISION_NOT_REPEATABLE) | FAILED_PRECONDITION | calls Explain for an answer of now |
          | otherwise                                      |                     | see the service                 |
+        """
+
+    @_abc_1.abstractmethod
+    def ExplainAtStream(
+        self,
+        request: _decision_service_pb2.ExplainAtStreamRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_decision_service_pb2.ExplainAtStreamResponse], _abc.AsyncIterator[_decision_service_pb2.ExplainAtStreamResponse]]:
+        """ExplainAt in parts, as SchedulingService.ExplainStream.
+
+         | condition | code | what the caller does next |
+         |-----------|------|---------------------------|
+         | explained | OK   | merges the parts          |
+         | otherwise |      | see ExplainAt             |
         """
 
     @_abc_1.abstractmethod
@@ -289,6 +363,7 @@ class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
          |--------------------------------------------|---------------|----------------------------------------|
          | listed                                     | OK            | reads it                               |
          | not a scheduler's process (NOT_IMPLEMENTED)   | UNIMPLEMENTED | calls the scheduler                 |
+         | page forgotten (PAGE_TOKEN_STALE)          | FAILED_PRECONDITION | lists from the beginning         |
          | otherwise                                  |               | see the service                        |
         """
 

@@ -127,6 +127,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND. No configuration of that hash has been in force since the start, or it is forgotten. Use one that ListProfiles names."""
     ERROR_REASON_PLUGIN_UNAVAILABLE: _ErrorReason.ValueType  # 40
     """UNAVAILABLE. A plugin's own service, or an extender, did not answer. Metadata: as of PLUGIN_FAILED. Retry with backoff."""
+    ERROR_REASON_PAGE_TOKEN_STALE: _ErrorReason.ValueType  # 41
+    """FAILED_PRECONDITION. The pages of a list are kept for a minute, and these are forgotten, or another process has them. List from
+    the beginning.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call failed."""
@@ -233,6 +237,10 @@ ERROR_REASON_CONFIGURATION_NOT_FOUND: ErrorReason.ValueType  # 39
 """NOT_FOUND. No configuration of that hash has been in force since the start, or it is forgotten. Use one that ListProfiles names."""
 ERROR_REASON_PLUGIN_UNAVAILABLE: ErrorReason.ValueType  # 40
 """UNAVAILABLE. A plugin's own service, or an extender, did not answer. Metadata: as of PLUGIN_FAILED. Retry with backoff."""
+ERROR_REASON_PAGE_TOKEN_STALE: ErrorReason.ValueType  # 41
+"""FAILED_PRECONDITION. The pages of a list are kept for a minute, and these are forgotten, or another process has them. List from
+the beginning.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
 
 @_typing.final

@@ -9,6 +9,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from mooring_client.v1 import errors_pb2 as _errors_pb2
 from mooring_client.v1 import nodes_pb2 as _nodes_pb2
 from mooring_client.v1 import objects_pb2 as _objects_pb2
 from mooring_client.v1 import verdicts_pb2 as _verdicts_pb2
@@ -39,6 +40,10 @@ class _CommitModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CommitMode
     """Assumes the pod on the node, as Reserve does."""
     COMMIT_MODE_BIND: _CommitMode.ValueType  # 3
     """Binds the pod to the node, as Bind does."""
+    COMMIT_MODE_OBSERVE: _CommitMode.ValueType  # 4
+    """Commits nothing, as a dry run, and the journal has the decision as DECISION_KIND_OBSERVE: the node that mooring would have
+    taken, beside a scheduler that places the pod.
+    """
 
 class CommitMode(_CommitMode, metaclass=_CommitModeEnumTypeWrapper):
     """The use that a call makes of the selected node."""
@@ -53,6 +58,10 @@ COMMIT_MODE_RESERVE: CommitMode.ValueType  # 2
 """Assumes the pod on the node, as Reserve does."""
 COMMIT_MODE_BIND: CommitMode.ValueType  # 3
 """Binds the pod to the node, as Bind does."""
+COMMIT_MODE_OBSERVE: CommitMode.ValueType  # 4
+"""Commits nothing, as a dry run, and the journal has the decision as DECISION_KIND_OBSERVE: the node that mooring would have
+taken, beside a scheduler that places the pod.
+"""
 Global___CommitMode: _TypeAlias = CommitMode  # noqa: Y015
 
 class _CommitOutcome:
@@ -1111,6 +1120,202 @@ class UnreserveResponse(_message.Message):
 Global___UnreserveResponse: _TypeAlias = UnreserveResponse  # noqa: Y015
 
 @_typing.final
+class UnreserveManyRequest(_message.Message):
+    """Request of SchedulingService.UnreserveMany. REQUIRED: uids, or all."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UIDS_FIELD_NUMBER: _builtins.int
+    ALL_FIELD_NUMBER: _builtins.int
+    all: _builtins.bool
+    """Whether all reservations end that ListReservations shows to this client."""
+    @_builtins.property
+    def uids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The UIDs of the pods whose reservations end, each once, at most the server's max_batch_pods."""
+
+    def __init__(
+        self,
+        *,
+        uids: _abc.Iterable[_builtins.str] | None = ...,
+        all: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all", b"all", "uids", b"uids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnreserveManyRequest: _TypeAlias = UnreserveManyRequest  # noqa: Y015
+
+@_typing.final
+class UnreservedPod(_message.Message):
+    """The end of a pod's reservation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UID_FIELD_NUMBER: _builtins.int
+    RELEASED_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    uid: _builtins.str
+    """The pod's UID."""
+    released: _builtins.bool
+    """Whether there was a reservation, and it has ended."""
+    @_builtins.property
+    def error(self) -> _errors_pb2.CallError:
+        """Why it could not be ended, as Unreserve would have failed. Absent otherwise."""
+
+    def __init__(
+        self,
+        *,
+        uid: _builtins.str = ...,
+        released: _builtins.bool = ...,
+        error: _errors_pb2.CallError | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "released", b"released", "uid", b"uid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnreservedPod: _TypeAlias = UnreservedPod  # noqa: Y015
+
+@_typing.final
+class UnreserveManyResponse(_message.Message):
+    """Response of SchedulingService.UnreserveMany."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration used."""
+
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnreservedPod]:
+        """One per UID, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        pods: _abc.Iterable[Global___UnreservedPod] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pods", b"pods", "provenance", b"provenance"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnreserveManyResponse: _TypeAlias = UnreserveManyResponse  # noqa: Y015
+
+@_typing.final
+class ListReservationsRequest(_message.Message):
+    """Request of SchedulingService.ListReservations."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """OPTIONAL. The most reservations of a page, 1 to 100,000; default as many as fit into 2 MiB."""
+    page_token: _builtins.str
+    """OPTIONAL. The next_page_token of the page before."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReservationsRequest: _TypeAlias = ListReservationsRequest  # noqa: Y015
+
+@_typing.final
+class Reservation(_message.Message):
+    """A place that is kept for a pod."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POD_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    CLIENT_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
+    BINDING_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """The node."""
+    profile: _builtins.str
+    """The profile that decided."""
+    client: _builtins.str
+    """The name of the client that made it, from its certificate. Empty for one without: anybody may end the reservation."""
+    binding: _builtins.bool
+    """Whether the pod is being bound, or a binding was sent whose outcome is not known yet."""
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodReference:
+        """The pod, with its UID."""
+
+    @_builtins.property
+    def create_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was made."""
+
+    def __init__(
+        self,
+        *,
+        pod: _objects_pb2.PodReference | None = ...,
+        node: _builtins.str = ...,
+        profile: _builtins.str = ...,
+        client: _builtins.str = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
+        binding: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "pod", b"pod"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["binding", b"binding", "client", b"client", "create_time", b"create_time", "node", b"node", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Reservation: _TypeAlias = Reservation  # noqa: Y015
+
+@_typing.final
+class ListReservationsResponse(_message.Message):
+    """Response of SchedulingService.ListReservations."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    RESERVATIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The page_token of the next page, empty on the last one. All pages show the state of the first. A page is kept for a minute."""
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state when the first page was listed."""
+
+    @_builtins.property
+    def reservations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reservation]:
+        """The reservations, by UID."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        reservations: _abc.Iterable[Global___Reservation] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "provenance", b"provenance", "reservations", b"reservations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReservationsResponse: _TypeAlias = ListReservationsResponse  # noqa: Y015
+
+@_typing.final
 class PreemptionCandidate(_message.Message):
     """A node that could be made feasible, and at what price."""
 
@@ -1624,3 +1829,147 @@ class ExplainResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__selected_position) -> _WhichOneofReturnType__selected_position | None: ...
 
 Global___ExplainResponse: _TypeAlias = ExplainResponse  # noqa: Y015
+
+@_typing.final
+class FilterStreamRequest(_message.Message):
+    """Request of SchedulingService.FilterStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def request(self) -> Global___FilterRequest:
+        """REQUIRED. As of Filter."""
+
+    def __init__(
+        self,
+        *,
+        request: Global___FilterRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FilterStreamRequest: _TypeAlias = FilterStreamRequest  # noqa: Y015
+
+@_typing.final
+class FilterStreamResponse(_message.Message):
+    """A part of the response of SchedulingService.FilterStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PART_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def part(self) -> Global___FilterResponse:
+        """Some of the answer. Repeated fields continue those of the parts before."""
+
+    def __init__(
+        self,
+        *,
+        part: Global___FilterResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FilterStreamResponse: _TypeAlias = FilterStreamResponse  # noqa: Y015
+
+@_typing.final
+class ScoreStreamRequest(_message.Message):
+    """Request of SchedulingService.ScoreStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def request(self) -> Global___ScoreRequest:
+        """REQUIRED. As of Score."""
+
+    def __init__(
+        self,
+        *,
+        request: Global___ScoreRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScoreStreamRequest: _TypeAlias = ScoreStreamRequest  # noqa: Y015
+
+@_typing.final
+class ScoreStreamResponse(_message.Message):
+    """A part of the response of SchedulingService.ScoreStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PART_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def part(self) -> Global___ScoreResponse:
+        """Some of the answer, as in FilterStreamResponse."""
+
+    def __init__(
+        self,
+        *,
+        part: Global___ScoreResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScoreStreamResponse: _TypeAlias = ScoreStreamResponse  # noqa: Y015
+
+@_typing.final
+class ExplainStreamRequest(_message.Message):
+    """Request of SchedulingService.ExplainStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def request(self) -> Global___ExplainRequest:
+        """REQUIRED. As of Explain."""
+
+    def __init__(
+        self,
+        *,
+        request: Global___ExplainRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainStreamRequest: _TypeAlias = ExplainStreamRequest  # noqa: Y015
+
+@_typing.final
+class ExplainStreamResponse(_message.Message):
+    """A part of the response of SchedulingService.ExplainStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PART_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def part(self) -> Global___ExplainResponse:
+        """Some of the answer, as in FilterStreamResponse."""
+
+    def __init__(
+        self,
+        *,
+        part: Global___ExplainResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainStreamResponse: _TypeAlias = ExplainStreamResponse  # noqa: Y015

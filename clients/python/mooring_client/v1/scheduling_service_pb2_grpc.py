@@ -99,6 +99,16 @@ class SchedulingServiceStub:
                 request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveResponse.FromString,
                 _registered_method=True)
+        self.UnreserveMany = channel.unary_unary(
+                '/mooring.v1.SchedulingService/UnreserveMany',
+                request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveManyRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveManyResponse.FromString,
+                _registered_method=True)
+        self.ListReservations = channel.unary_unary(
+                '/mooring.v1.SchedulingService/ListReservations',
+                request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ListReservationsRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ListReservationsResponse.FromString,
+                _registered_method=True)
         self.Preempt = channel.unary_unary(
                 '/mooring.v1.SchedulingService/Preempt',
                 request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.PreemptRequest.SerializeToString,
@@ -108,6 +118,21 @@ class SchedulingServiceStub:
                 '/mooring.v1.SchedulingService/Explain',
                 request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainResponse.FromString,
+                _registered_method=True)
+        self.FilterStream = channel.unary_stream(
+                '/mooring.v1.SchedulingService/FilterStream',
+                request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.FilterStreamRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.FilterStreamResponse.FromString,
+                _registered_method=True)
+        self.ScoreStream = channel.unary_stream(
+                '/mooring.v1.SchedulingService/ScoreStream',
+                request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ScoreStreamRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ScoreStreamResponse.FromString,
+                _registered_method=True)
+        self.ExplainStream = channel.unary_stream(
+                '/mooring.v1.SchedulingService/ExplainStream',
+                request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainStreamRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainStreamResponse.FromString,
                 _registered_method=True)
 
 
@@ -297,6 +322,35 @@ class SchedulingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UnreserveMany(self, request, context):
+        """Ends many reservations, as Unreserve does with one: those of some UIDs, or all that ListReservations shows. What can't be
+        ended does not fail the call: its answer says why. Idempotent.
+
+        | condition                        | code        | what the caller does next                 |
+        |----------------------------------|-------------|-------------------------------------------|
+        | answered, whatever the answers   | OK          | reads the answer of each UID              |
+        | deadline passed                  | DEADLINE_EXCEEDED | repeats the call                    |
+        | not the leader (NOT_LEADER)      | UNAVAILABLE | calls the leader                          |
+        | otherwise                        |             | see the service                           |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListReservations(self, request, context):
+        """Lists the reservations of this server, by UID: those that the client made, by the name in its certificate, and those that
+        belong to nobody. They are this process's own and end with it. Idempotent; changes nothing.
+
+        | condition                             | code                | what the caller does next            |
+        |---------------------------------------|---------------------|--------------------------------------|
+        | listed                                | OK                  | asks for the next page, if there is one |
+        | page forgotten (PAGE_TOKEN_STALE)     | FAILED_PRECONDITION | lists from the beginning             |
+        | otherwise                             |                     | see the service                      |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Preempt(self, request, context):
         """Says which pods would have to go so that the pod fits, or checks candidates that the caller has computed.
         Deletes nothing. Idempotent; changes nothing.
@@ -320,6 +374,43 @@ class SchedulingServiceServicer:
         |---------------------------------|------|----------------------------------------|
         | explained, feasible or not      | OK   | reads it                               |
         | otherwise                       |      | see the service                        |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FilterStream(self, request, context):
+        """Filter in parts of some megabytes, for clients whose messages are smaller than the answer: 4 MiB in most libraries. The parts,
+        merged in their order as protobuf merges messages, are the answer of Filter. Names are not joined. Fails as Filter.
+
+        | condition | code | what the caller does next |
+        |-----------|------|---------------------------|
+        | answered  | OK   | merges the parts          |
+        | otherwise |      | see Filter                |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ScoreStream(self, request, context):
+        """Score in parts, as FilterStream. A plugin's columns are in one part.
+
+        | condition | code | what the caller does next |
+        |-----------|------|---------------------------|
+        | answered  | OK   | merges the parts          |
+        | otherwise |      | see Score                 |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainStream(self, request, context):
+        """Explain in parts, as FilterStream.
+
+        | condition | code | what the caller does next |
+        |-----------|------|---------------------------|
+        | answered  | OK   | merges the parts          |
+        | otherwise |      | see Explain               |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -368,6 +459,16 @@ def add_SchedulingServiceServicer_to_server(servicer, server):
                     request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveResponse.SerializeToString,
             ),
+            'UnreserveMany': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnreserveMany,
+                    request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveManyRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.UnreserveManyResponse.SerializeToString,
+            ),
+            'ListReservations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListReservations,
+                    request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ListReservationsRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ListReservationsResponse.SerializeToString,
+            ),
             'Preempt': grpc.unary_unary_rpc_method_handler(
                     servicer.Preempt,
                     request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.PreemptRequest.FromString,
@@ -377,6 +478,21 @@ def add_SchedulingServiceServicer_to_server(servicer, server):
                     servicer.Explain,
                     request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainResponse.SerializeToString,
+            ),
+            'FilterStream': grpc.unary_stream_rpc_method_handler(
+                    servicer.FilterStream,
+                    request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.FilterStreamRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.FilterStreamResponse.SerializeToString,
+            ),
+            'ScoreStream': grpc.unary_stream_rpc_method_handler(
+                    servicer.ScoreStream,
+                    request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ScoreStreamRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ScoreStreamResponse.SerializeToString,
+            ),
+            'ExplainStream': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExplainStream,
+                    request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainStreamRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ExplainStreamResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -631,6 +747,60 @@ class SchedulingService:
             _registered_method=True)
 
     @staticmethod
+    def UnreserveMany(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.SchedulingService/UnreserveMany',
+            mooring_dot_v1_dot_scheduling__service__pb2.UnreserveManyRequest.SerializeToString,
+            mooring_dot_v1_dot_scheduling__service__pb2.UnreserveManyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListReservations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.SchedulingService/ListReservations',
+            mooring_dot_v1_dot_scheduling__service__pb2.ListReservationsRequest.SerializeToString,
+            mooring_dot_v1_dot_scheduling__service__pb2.ListReservationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def Preempt(request,
             target,
             options=(),
@@ -674,6 +844,87 @@ class SchedulingService:
             '/mooring.v1.SchedulingService/Explain',
             mooring_dot_v1_dot_scheduling__service__pb2.ExplainRequest.SerializeToString,
             mooring_dot_v1_dot_scheduling__service__pb2.ExplainResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FilterStream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mooring.v1.SchedulingService/FilterStream',
+            mooring_dot_v1_dot_scheduling__service__pb2.FilterStreamRequest.SerializeToString,
+            mooring_dot_v1_dot_scheduling__service__pb2.FilterStreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ScoreStream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mooring.v1.SchedulingService/ScoreStream',
+            mooring_dot_v1_dot_scheduling__service__pb2.ScoreStreamRequest.SerializeToString,
+            mooring_dot_v1_dot_scheduling__service__pb2.ScoreStreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainStream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mooring.v1.SchedulingService/ExplainStream',
+            mooring_dot_v1_dot_scheduling__service__pb2.ExplainStreamRequest.SerializeToString,
+            mooring_dot_v1_dot_scheduling__service__pb2.ExplainStreamResponse.FromString,
             options,
             channel_credentials,
             insecure,

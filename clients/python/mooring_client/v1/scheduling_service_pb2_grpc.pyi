@@ -184,6 +184,27 @@ class SchedulingServiceStub:
      | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
      | otherwise                                |                     | see the service           |
     """
+    UnreserveMany: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveManyRequest, _scheduling_service_pb2.UnreserveManyResponse]
+    """Ends many reservations, as Unreserve does with one: those of some UIDs, or all that ListReservations shows. What can't be
+    ended does not fail the call: its answer says why. Idempotent.
+
+     | condition                        | code        | what the caller does next                 |
+     |----------------------------------|-------------|-------------------------------------------|
+     | answered, whatever the answers   | OK          | reads the answer of each UID              |
+     | deadline passed                  | DEADLINE_EXCEEDED | repeats the call                    |
+     | not the leader (NOT_LEADER)      | UNAVAILABLE | calls the leader                          |
+     | otherwise                        |             | see the service                           |
+    """
+    ListReservations: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ListReservationsRequest, _scheduling_service_pb2.ListReservationsResponse]
+    """Lists the reservations of this server, by UID: those that the client made, by the name in its certificate, and those that
+    belong to nobody. They are this process's own and end with it. Idempotent; changes nothing.
+
+     | condition                             | code                | what the caller does next            |
+     |---------------------------------------|---------------------|--------------------------------------|
+     | listed                                | OK                  | asks for the next page, if there is one |
+     | page forgotten (PAGE_TOKEN_STALE)     | FAILED_PRECONDITION | lists from the beginning             |
+     | otherwise                             |                     | see the service                      |
+    """
     Preempt: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.PreemptRequest, _scheduling_service_pb2.PreemptResponse]
     """Says which pods would have to go so that the pod fits, or checks candidates that the caller has computed.
     Deletes nothing. Idempotent; changes nothing.
@@ -203,6 +224,31 @@ class SchedulingServiceStub:
      |---------------------------------|------|----------------------------------------|
      | explained, feasible or not      | OK   | reads it                               |
      | otherwise                       |      | see the service                        |
+    """
+    FilterStream: _grpc.UnaryStreamMultiCallable[_scheduling_service_pb2.FilterStreamRequest, _scheduling_service_pb2.FilterStreamResponse]
+    """Filter in parts of some megabytes, for clients whose messages are smaller than the answer: 4 MiB in most libraries. The parts,
+    merged in their order as protobuf merges messages, are the answer of Filter. Names are not joined. Fails as Filter.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | answered  | OK   | merges the parts          |
+     | otherwise |      | see Filter                |
+    """
+    ScoreStream: _grpc.UnaryStreamMultiCallable[_scheduling_service_pb2.ScoreStreamRequest, _scheduling_service_pb2.ScoreStreamResponse]
+    """Score in parts, as FilterStream. A plugin's columns are in one part.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | answered  | OK   | merges the parts          |
+     | otherwise |      | see Score                 |
+    """
+    ExplainStream: _grpc.UnaryStreamMultiCallable[_scheduling_service_pb2.ExplainStreamRequest, _scheduling_service_pb2.ExplainStreamResponse]
+    """Explain in parts, as FilterStream.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | answered  | OK   | merges the parts          |
+     | otherwise |      | see Explain               |
     """
 
 @_typing.type_check_only
@@ -361,6 +407,27 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
      | otherwise                                |                     | see the service           |
     """
+    UnreserveMany: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveManyRequest, _scheduling_service_pb2.UnreserveManyResponse]  # type: ignore[assignment]
+    """Ends many reservations, as Unreserve does with one: those of some UIDs, or all that ListReservations shows. What can't be
+    ended does not fail the call: its answer says why. Idempotent.
+
+     | condition                        | code        | what the caller does next                 |
+     |----------------------------------|-------------|-------------------------------------------|
+     | answered, whatever the answers   | OK          | reads the answer of each UID              |
+     | deadline passed                  | DEADLINE_EXCEEDED | repeats the call                    |
+     | not the leader (NOT_LEADER)      | UNAVAILABLE | calls the leader                          |
+     | otherwise                        |             | see the service                           |
+    """
+    ListReservations: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ListReservationsRequest, _scheduling_service_pb2.ListReservationsResponse]  # type: ignore[assignment]
+    """Lists the reservations of this server, by UID: those that the client made, by the name in its certificate, and those that
+    belong to nobody. They are this process's own and end with it. Idempotent; changes nothing.
+
+     | condition                             | code                | what the caller does next            |
+     |---------------------------------------|---------------------|--------------------------------------|
+     | listed                                | OK                  | asks for the next page, if there is one |
+     | page forgotten (PAGE_TOKEN_STALE)     | FAILED_PRECONDITION | lists from the beginning             |
+     | otherwise                             |                     | see the service                      |
+    """
     Preempt: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.PreemptRequest, _scheduling_service_pb2.PreemptResponse]  # type: ignore[assignment]
     """Says which pods would have to go so that the pod fits, or checks candidates that the caller has computed.
     Deletes nothing. Idempotent; changes nothing.
@@ -380,6 +447,31 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      |---------------------------------|------|----------------------------------------|
      | explained, feasible or not      | OK   | reads it                               |
      | otherwise                       |      | see the service                        |
+    """
+    FilterStream: _aio.UnaryStreamMultiCallable[_scheduling_service_pb2.FilterStreamRequest, _scheduling_service_pb2.FilterStreamResponse]  # type: ignore[assignment]
+    """Filter in parts of some megabytes, for clients whose messages are smaller than the answer: 4 MiB in most libraries. The parts,
+    merged in their order as protobuf merges messages, are the answer of Filter. Names are not joined. Fails as Filter.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | answered  | OK   | merges the parts          |
+     | otherwise |      | see Filter                |
+    """
+    ScoreStream: _aio.UnaryStreamMultiCallable[_scheduling_service_pb2.ScoreStreamRequest, _scheduling_service_pb2.ScoreStreamResponse]  # type: ignore[assignment]
+    """Score in parts, as FilterStream. A plugin's columns are in one part.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | answered  | OK   | merges the parts          |
+     | otherwise |      | see Score                 |
+    """
+    ExplainStream: _aio.UnaryStreamMultiCallable[_scheduling_service_pb2.ExplainStreamRequest, _scheduling_service_pb2.ExplainStreamResponse]  # type: ignore[assignment]
+    """Explain in parts, as FilterStream.
+
+     | condition | code | what the caller does next |
+     |-----------|------|---------------------------|
+     | answered  | OK   | merges the parts          |
+     | otherwise |      | see Explain               |
     """
 
 class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -585,6 +677,39 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def UnreserveMany(
+        self,
+        request: _scheduling_service_pb2.UnreserveManyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_scheduling_service_pb2.UnreserveManyResponse, _abc.Awaitable[_scheduling_service_pb2.UnreserveManyResponse]]:
+        """Ends many reservations, as Unreserve does with one: those of some UIDs, or all that ListReservations shows. What can't be
+        ended does not fail the call: its answer says why. Idempotent.
+
+         | condition                        | code        | what the caller does next                 |
+         |----------------------------------|-------------|-------------------------------------------|
+         | answered, whatever the answers   | OK          | reads the answer of each UID              |
+         | deadline passed                  | DEADLINE_EXCEEDED | repeats the call                    |
+         | not the leader (NOT_LEADER)      | UNAVAILABLE | calls the leader                          |
+         | otherwise                        |             | see the service                           |
+        """
+
+    @_abc_1.abstractmethod
+    def ListReservations(
+        self,
+        request: _scheduling_service_pb2.ListReservationsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_scheduling_service_pb2.ListReservationsResponse, _abc.Awaitable[_scheduling_service_pb2.ListReservationsResponse]]:
+        """Lists the reservations of this server, by UID: those that the client made, by the name in its certificate, and those that
+        belong to nobody. They are this process's own and end with it. Idempotent; changes nothing.
+
+         | condition                             | code                | what the caller does next            |
+         |---------------------------------------|---------------------|--------------------------------------|
+         | listed                                | OK                  | asks for the next page, if there is one |
+         | page forgotten (PAGE_TOKEN_STALE)     | FAILED_PRECONDITION | lists from the beginning             |
+         | otherwise                             |                     | see the service                      |
+        """
+
+    @_abc_1.abstractmethod
     def Preempt(
         self,
         request: _scheduling_service_pb2.PreemptRequest,
@@ -614,6 +739,49 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          |---------------------------------|------|----------------------------------------|
          | explained, feasible or not      | OK   | reads it                               |
          | otherwise                       |      | see the service                        |
+        """
+
+    @_abc_1.abstractmethod
+    def FilterStream(
+        self,
+        request: _scheduling_service_pb2.FilterStreamRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_scheduling_service_pb2.FilterStreamResponse], _abc.AsyncIterator[_scheduling_service_pb2.FilterStreamResponse]]:
+        """Filter in parts of some megabytes, for clients whose messages are smaller than the answer: 4 MiB in most libraries. The parts,
+        merged in their order as protobuf merges messages, are the answer of Filter. Names are not joined. Fails as Filter.
+
+         | condition | code | what the caller does next |
+         |-----------|------|---------------------------|
+         | answered  | OK   | merges the parts          |
+         | otherwise |      | see Filter                |
+        """
+
+    @_abc_1.abstractmethod
+    def ScoreStream(
+        self,
+        request: _scheduling_service_pb2.ScoreStreamRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_scheduling_service_pb2.ScoreStreamResponse], _abc.AsyncIterator[_scheduling_service_pb2.ScoreStreamResponse]]:
+        """Score in parts, as FilterStream. A plugin's columns are in one part.
+
+         | condition | code | what the caller does next |
+         |-----------|------|---------------------------|
+         | answered  | OK   | merges the parts          |
+         | otherwise |      | see Score                 |
+        """
+
+    @_abc_1.abstractmethod
+    def ExplainStream(
+        self,
+        request: _scheduling_service_pb2.ExplainStreamRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_scheduling_service_pb2.ExplainStreamResponse], _abc.AsyncIterator[_scheduling_service_pb2.ExplainStreamResponse]]:
+        """Explain in parts, as FilterStream.
+
+         | condition | code | what the caller does next |
+         |-----------|------|---------------------------|
+         | answered  | OK   | merges the parts          |
+         | otherwise |      | see Explain               |
         """
 
 def add_SchedulingServiceServicer_to_server(servicer: SchedulingServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -116,7 +116,8 @@ class NodeVerdicts(_message.Message):
     @_builtins.property
     def node_verdicts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """One per node of the selection, in its order: an index into `distinct`, so 0 is feasible.
-        Empty means that every node has VERDICT_CODE_SUCCESS.
+        Empty means that every node of the selection has VERDICT_CODE_SUCCESS, and not that there are no nodes: a client that pairs
+        nodes and verdicts has to fill in zeros first.
         """
 
     def __init__(

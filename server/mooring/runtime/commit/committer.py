@@ -252,7 +252,18 @@ class Committer:
     def unreserve_pod(
         self, namespace: str, name: str, uid: str, *, owner: str = "", progress: Progress | None = None
     ) -> bool:
-        """End the reservation of exactly this pod.
+        """``unreserve`` for exactly this pod.
+
+        Raises:
+            InvalidArgumentError: The UID is that of a pod of another name.
+            MooringError: As ``unreserve``.
+        """
+        return self.unreserve(uid, key=f"{namespace}/{name}", owner=owner, progress=progress)
+
+    def unreserve(
+        self, uid: str, *, key: str = "", owner: str = "", progress: Progress | None = None
+    ) -> bool:
+        """End the reservation of the pod with this UID, if its namespace/name is ``key``; "" = any.
 
         Returns:
             Whether there was one.
@@ -269,8 +280,8 @@ class Committer:
             pod = reservation.commit.pod if reservation is not None else placed_pod(self._engine.state, uid)
             if pod is None:
                 return False
-            if pod.key != f"{namespace}/{name}":
-                raise InvalidArgumentError.at("pod.uid", f"is not that of pod {namespace}/{name}")
+            if key and pod.key != key:
+                raise InvalidArgumentError.at("pod.uid", f"is not that of pod {key}")
             if reservation is None:
                 raise bound_elsewhere(pod.key, pod.spec.node_name)
             if reservation.owner not in ("", owner):

@@ -7,13 +7,14 @@ what became of a binding it stays.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -50,6 +51,7 @@ class Reservation:
         busy: The plugins whose PreBind has something to do; None = they were not asked yet.
         unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
         batch: The batch that it was reserved in; None = it was reserved by itself.
+        created: When it was made, in seconds since the epoch.
         uid: The pod's UID.
     """
 
@@ -59,15 +61,36 @@ class Reservation:
     busy: Sequence[Enabled[PreBindPlugin[Any]]] | None = None
     unknown_since: float = 0.0
     batch: ReservedBatch | None = None
+    created: float = field(default_factory=time.time)
     uid: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.uid = self.commit.pod.metadata.uid
 
+    def entry(self) -> ReservationEntry:
+        """Return it as a list has it."""
+        commit, meta = self.commit, self.commit.pod.metadata
+        pod = self.uid, meta.namespace, meta.name, commit.node_name
+        binding = self.stage is not Stage.RESERVED
+        return ReservationEntry(*pod, commit.profile.name, self.owner, self.created, binding)
+
     @property
     def uids(self) -> Sequence[str]:
         """The same, as a ``ReservedBatch`` has it."""
         return (self.uid,)
+
+
+class ReservationEntry(NamedTuple):
+    """A reservation as a list has it: of the pod, its UID, namespace and name."""
+
+    uid: str
+    namespace: str
+    name: str
+    node_name: str
+    profile: str
+    owner: str
+    created: float
+    binding: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +108,7 @@ class ReservedBatch:
         node_names: The nodes.
         cycle_states: What the plugins of the scheduling cycle wrote; each pod gets a copy.
         owner: As in ``Reservation``.
+        created: As in ``Reservation``.
     """
 
     templates: Sequence[tuple[Pod, Profile]]
@@ -94,6 +118,7 @@ class ReservedBatch:
     node_names: Sequence[str]
     cycle_states: Sequence[CycleState]
     owner: str
+    created: float = field(default_factory=time.time)
 
     def reservation(self, uid: str) -> Reservation:
         """Return that of one pod."""
@@ -101,7 +126,16 @@ class ReservedBatch:
         template, profile = self.templates[self.indices[at]]
         pod = replace(template, metadata=replace(template.metadata, name=self.names[at], uid=uid))
         commit = Commit(profile, self.cycle_states[at], pod, self.node_names[at])
-        return Reservation(commit, Stage.RESERVED, self.owner, batch=self)
+        return Reservation(commit, Stage.RESERVED, self.owner, batch=self, created=self.created)
+
+    def entries(self) -> Iterator[ReservationEntry]:
+        """Yield each as a list has it."""
+        for index, name, uid, node_name in zip(
+            self.indices, self.names, self.uids, self.node_names, strict=True
+        ):
+            pod, profile = self.templates[index]
+            namespace = pod.metadata.namespace
+            yield ReservationEntry(uid, namespace, name, node_name, profile.name, self.owner, self.created)
 
 
 class Reservations:
@@ -162,6 +196,21 @@ class Reservations:
                 Stage.RESERVED if isinstance(found, ReservedBatch) else found.stage
                 for found in self._reservations.values()
             )
+
+    def entries(self, owner: str) -> list[ReservationEntry]:
+        """Return the reservations of ``owner``, and those without an owner, by UID."""
+        with self._lock:
+            kept = dict(self._reservations)
+        found: list[ReservationEntry] = []
+        for one in dict.fromkeys(kept.values()):
+            if one.owner not in ("", owner):
+                continue
+            if isinstance(one, ReservedBatch):
+                # Some of them may have ended, or have a reservation of their own by now.
+                found += (entry for entry in one.entries() if kept.get(entry.uid) is one)
+            else:
+                found.append(one.entry())
+        return sorted(found)
 
     def lock_pod(self, uid: str, progress: Progress) -> None:
         """Wait for the pod's lock and take it. Any thread may unlock the pod.

@@ -22,9 +22,12 @@ _SIMULATION: Final = "/mooring.v1.SimulationService/"
 _DECISIONS: Final = "/mooring.v1.DecisionService/"
 
 
+_DRY: Final = (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_OBSERVE)
+
+
 def asks_place(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
     """Return whether ``request`` wants its pods placed, in the live state or in a session."""
-    return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
+    return request.commit_mode not in _DRY
 
 
 def _commits(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> Change:
@@ -56,9 +59,15 @@ CHANGES: Final[Mapping[str, Callable[[Any], Change]]] = {
     _SCHEDULING + "ScheduleGroups": _commits,
     _SCHEDULING + "Reserve": _reserves,
     _SCHEDULING + "Unreserve": _reserves,
+    _SCHEDULING + "UnreserveMany": _reserves,
+    _SCHEDULING + "ListReservations": _reads,
+    _SCHEDULING + "FilterStream": _reads,
+    _SCHEDULING + "ScoreStream": _reads,
+    _SCHEDULING + "ExplainStream": _reads,
     _SCHEDULING + "Bind": _binds,
     _CLUSTER + "GetClusterInfo": _reads,
     _CLUSTER + "ListNodes": _reads,
+    _CLUSTER + "WatchNodes": _reads,
     _CLUSTER + "ListPendingPods": _reads,
     _CLUSTER + "GetObject": _reads,
     _CLUSTER + "PushObjects": _reserves,
@@ -78,8 +87,10 @@ CHANGES: Final[Mapping[str, Callable[[Any], Change]]] = {
     _SIMULATION + "PlanNodeGroups": _reads,
     _SIMULATION + "SuggestChanges": _reads,
     _DECISIONS + "ListDecisions": _reads,
+    _DECISIONS + "WatchDecisions": _reads,
     _DECISIONS + "GetDecision": _reads,
     _DECISIONS + "ExplainAt": _reads,
+    _DECISIONS + "ExplainAtStream": _reads,
     _DECISIONS + "SummarizeReasons": _reads,
     _DECISIONS + "CompareDecisions": _reads,
     _DECISIONS + "ListQueue": _reads,

@@ -16,12 +16,18 @@ from mooring.runtime.answers import ALL_NODES, Candidates
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.service.backend import Backend
+from mooring.service.calls.access import asks_place
 from mooring.service.wire.objects import find_committed_pod, find_pod, subject
 from mooring.service.wire.selection import Listing, Selection
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
-COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND)
-"""The clients' rights to use the selected nodes."""
+COMMIT_MODES = (
+    pb.COMMIT_MODE_DRY_RUN,
+    pb.COMMIT_MODE_RESERVE,
+    pb.COMMIT_MODE_BIND,
+    pb.COMMIT_MODE_OBSERVE,
+)
+"""The uses of the selected nodes that are offered."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -98,7 +104,7 @@ class Batch(msgspec.Struct, frozen=True):
             raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
         state = backend.engine.state
         selection = Selection(request.nodes, state, backend.decoder, backend.limits, Listing.NEVER)
-        committed = mode != pb.COMMIT_MODE_DRY_RUN
+        committed = asks_place(request)
         if committed and selection.hypothetical:
             raise InvalidArgumentError.at(
                 "commit_mode", "only a dry run is possible with inline nodes or assumed pods"

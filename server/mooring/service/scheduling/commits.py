@@ -9,20 +9,25 @@ from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
+    DeadlineExceededError,
     InvalidArgumentError,
     MooringError,
     NotFoundError,
     PluginFailureError,
     recreated,
 )
+from mooring.runtime.commit.reservations import ReservationEntry
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls import audit
+from mooring.service.calls.pages import FoundList, fill
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import commit_profile
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
+from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.objects import find_committed_pod, referenced_pod, status_message
 from mooring.service.wire.outcomes import held_outcome, outcome_of, outcome_word
+from mooring.serving.calls.errors import call_error
 from mooring_client.v1 import objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
@@ -99,6 +104,78 @@ def unreserve(
         released = backend.committer.unreserve_pod(*whose, owner=owner, progress=progress)
         line.outcome = "OK" if released else "NOT_RESERVED"
     return pb.UnreserveResponse(released=released, provenance=_provenance(backend))
+
+
+def unreserve_many(
+    backend: Backend, request: pb.UnreserveManyRequest, owner: str, progress: SlotProgress
+) -> pb.UnreserveManyResponse:
+    """End the reservations of some pods, or all that the caller may end.
+
+    Raises:
+        InvalidArgumentError: The request names none, or a UID twice.
+        MooringError: Time is over, or another process leads.
+    """
+    uids = list(request.uids)
+    _check(_uids_fault(uids, request.all, backend.limits.max_batch_pods))
+    committer = backend.committer
+    committer.require_leader()
+    if request.all:
+        uids = [entry.uid for entry in committer.reservations.entries(owner)]
+    response = pb.UnreserveManyResponse(pods=[pb.UnreservedPod(uid=uid) for uid in uids])
+    for pod in response.pods:
+        progress.check()
+        try:
+            with audit.committing("UnreserveMany", owner, "-", pod.uid) as line:
+                pod.released = committer.unreserve(pod.uid, owner=owner, progress=progress)
+                line.outcome = "OK" if pod.released else "NOT_RESERVED"
+        except DeadlineExceededError:
+            raise
+        except MooringError as error:
+            pod.error.CopyFrom(call_error(error))
+    response.provenance.CopyFrom(_provenance(backend))
+    return response
+
+
+def list_reservations(
+    backend: Backend, request: pb.ListReservationsRequest, owner: str
+) -> pb.ListReservationsResponse:
+    """Return a page of the reservations that the caller may end.
+
+    Raises:
+        MooringError: There is no such page.
+    """
+    reservations = backend.committer.reservations
+    page = backend.pages.page(
+        request, lambda: FoundList((_provenance(backend), owner), reservations.entries(owner))
+    )
+    provenance, whose = page.listing.head
+    if whose != owner:
+        raise InvalidArgumentError.at("page_token", "belongs to another client")
+    response = pb.ListReservationsResponse(provenance=provenance)
+    end = fill(page, response.reservations, _reservation)
+    response.next_page_token = backend.pages.next_token(page, end, request)
+    return response
+
+
+def _reservation(entry: ReservationEntry) -> pb.Reservation:
+    return pb.Reservation(
+        pod=objects_pb2.PodReference(namespace=entry.namespace, name=entry.name, uid=entry.uid),
+        node=entry.node_name,
+        profile=entry.profile,
+        client=entry.owner,
+        create_time=timestamp(entry.created),
+        binding=entry.binding,
+    )
+
+
+def _uids_fault(uids: Sequence[str], every: bool, most: int) -> FieldError | None:
+    if every == bool(uids):
+        return FieldError("uids", "is given together with all" if every else "is missing; or set all")
+    if len(uids) > most:
+        return FieldError("uids", f"has {len(uids)} entries, more than {most}")
+    if "" in uids:
+        return FieldError(f"uids[{uids.index('')}]", "is empty")
+    return None if len(set(uids)) == len(uids) else FieldError("uids", "has a UID twice")
 
 
 def reject_recreated(backend: Backend, pod: Pod) -> None:

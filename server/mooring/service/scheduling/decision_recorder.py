@@ -63,7 +63,7 @@ class DecisionRecorder:
             return
         record = self._record(pod, profile, selection, choice.state_version)
         write_choice(record, choice)
-        if profile.samples and self._kind is not DecisionKind.DRY_RUN:
+        if profile.samples and not self._kind.dry:
             record.own_details().repeatable = False
         if placed:
             details = record.own_details()

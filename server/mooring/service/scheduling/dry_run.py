@@ -29,6 +29,7 @@ class DryRun(CommitMode):
         seed: Decides between nodes of equal totals.
     """
 
+    _kind: DecisionKind
     _engine: Engine
     _ties: TieLimit
     _placed: list[tuple[Pod, str]]
@@ -39,6 +40,8 @@ class DryRun(CommitMode):
         self._batch = batch
         self._answer = answer
         self._seed = seed
+        observed = batch.mode == pb.COMMIT_MODE_OBSERVE
+        self._kind = DecisionKind.OBSERVE if observed else DecisionKind.DRY_RUN
 
     def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
         """Decide on top of the live state, without an object per pod; None when that can't be done."""
@@ -126,7 +129,7 @@ class DryRun(CommitMode):
         """Nothing is left to do."""
 
     def _recorder(self) -> DecisionRecorder:
-        return DecisionRecorder(self._backend, DecisionKind.DRY_RUN, self._seed)
+        return DecisionRecorder(self._backend, self._kind, self._seed)
 
     def _is_plain(self) -> bool:
         """Return whether all nodes of the live state are in question, for pods that are on none of them."""

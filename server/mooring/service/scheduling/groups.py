@@ -12,6 +12,7 @@ from mooring.runtime.answers import ForkReserve, Progress
 from mooring.runtime.commit.asked_group import AskedGroup, asked_group, nothing_to_do, waiting
 from mooring.runtime.commit.group_commit import PlacedGroup
 from mooring.service.backend import Backend
+from mooring.service.calls.access import asks_place
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import COMMIT_MODES, commit_profile
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
@@ -36,11 +37,11 @@ def schedule_groups(
     if mode not in COMMIT_MODES:
         raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
     asked = list(_decoded(backend, request, progress))
-    if mode != pb.COMMIT_MODE_DRY_RUN and backend.work is None:
+    if asks_place(request) and backend.work is None:
         commits = GroupCommits(backend, mode, owner, request.seed)
         answers = [commits.commit(one, progress) for one in asked]
     else:
-        answers = _decided(backend, request, mode, asked, progress)
+        answers = _decided(backend, request, asked, progress)
     profiles = {one.profile.name: one.profile for one in asked}
     state = backend.engine.state
     with state.lock:
@@ -52,17 +53,17 @@ def schedule_groups(
 def _decided(
     backend: Backend,
     request: pb.ScheduleGroupsRequest,
-    mode: pb.CommitMode.ValueType,
     asked: Sequence[AskedGroup],
     progress: SlotProgress,
 ) -> list[pb.ScheduledGroup]:
     """Decide about the groups in a dry run, or place them in a session."""
-    dry, seed = mode == pb.COMMIT_MODE_DRY_RUN, backend.seed(request.seed)
+    dry, seed = not asks_place(request), backend.seed(request.seed)
     if dry or backend.work is None:
         place = _dry_run(backend, seed, progress)
     else:
         place = _in_session(backend.work, seed, progress)
-    kind = DecisionKind.DRY_RUN if dry else DecisionKind.SCHEDULE
+    observed = request.commit_mode == pb.COMMIT_MODE_OBSERVE
+    kind = DecisionKind.OBSERVE if observed else DecisionKind.DRY_RUN if dry else DecisionKind.SCHEDULE
     answers: list[pb.ScheduledGroup] = []
     earlier: list[tuple[Pod, str]] = []
     for one in asked:
@@ -115,8 +116,8 @@ def _decoded(backend: Backend, request: pb.ScheduleGroupsRequest, progress: Prog
     limit = backend.limits.max_batch_pods
     if sum(len(each.pods) for each in request.groups) > limit:
         raise InvalidArgumentError.at("groups", f"have more than {limit} pods")
-    dry = request.commit_mode in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
-    find = find_pod if dry or backend.work is not None else find_committed_pod
+    commits = asks_place(request) and backend.work is None
+    find = find_committed_pod if commits else find_pod
     seen: set[tuple[str, str]] = set()
     for at, given in enumerate(request.groups):
         key = given.namespace, given.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mooring.framework import Code, Status
 from mooring.runtime.answers import NEEDS_PLUGINS, NeedsPlugins, Progress
 from mooring.service.backend import Backend
+from mooring.service.calls.access import asks_place
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.commit_mode import CommitMode
@@ -57,7 +58,7 @@ class Schedule:
 
     def _mode(self, batch: Batch) -> CommitMode:
         seed = self._backend.seed(self._request.seed)
-        if batch.mode == pb.COMMIT_MODE_DRY_RUN:
+        if not asks_place(self._request):
             return DryRun(self._backend, batch, self._answer, seed)
         if self._backend.work is not None:
             return Placing(self._backend.work, batch, self._answer, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -17,12 +17,15 @@ from mooring.framework.errors import (
 from mooring.runtime.answers import NEEDS_PLUGINS, NeedsPlugins, NoDeadline, Progress
 from mooring.service.backend import Backend
 from mooring.service.calls.access import asks_place, client_name
+from mooring.service.calls.pages import PAGE_BYTES
 from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.scheduling import commits
 from mooring.service.scheduling.groups import schedule_groups
 from mooring.service.scheduling.pod_queries import AboutNodes, PodQueries, PodQuestion, decided
 from mooring.service.scheduling.preempt import preempt
 from mooring.service.scheduling.schedule import Schedule
+from mooring.service.wire.parts import parts
+from mooring_client.v1 import nodes_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
 
@@ -55,6 +58,8 @@ InSession = (
     | pb.ExplainRequest
 )
 """A request that may be about a session."""
+
+Asked = TypeVar("Asked", pb.FilterRequest, pb.ScoreRequest, pb.ExplainRequest)
 
 Answering = Callable[[Any, PodQuestion, Progress], Response | NeedsPlugins]
 """Answers a decoded request, where plugins may be called or are not needed."""
@@ -151,6 +156,37 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._commit_anyway(
             context, lambda progress: commits.unreserve(self._backend, request, owner, progress)
         )
+
+    def UnreserveMany(
+        self, request: pb.UnreserveManyRequest, context: grpc.ServicerContext
+    ) -> pb.UnreserveManyResponse:
+        owner = client_name(context)
+        return self._commit_anyway(
+            context, lambda progress: commits.unreserve_many(self._backend, request, owner, progress)
+        )
+
+    def ListReservations(
+        self, request: pb.ListReservationsRequest, context: grpc.ServicerContext
+    ) -> pb.ListReservationsResponse:
+        return commits.list_reservations(self._backend, request, client_name(context))
+
+    def FilterStream(
+        self, request: pb.FilterStreamRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.FilterStreamResponse]:
+        for part in parts(self.Filter(_with_names(request.request), context), PAGE_BYTES):
+            yield pb.FilterStreamResponse(part=part)
+
+    def ScoreStream(
+        self, request: pb.ScoreStreamRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.ScoreStreamResponse]:
+        for part in parts(self.Score(_with_names(request.request), context), PAGE_BYTES):
+            yield pb.ScoreStreamResponse(part=part)
+
+    def ExplainStream(
+        self, request: pb.ExplainStreamRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.ExplainStreamResponse]:
+        for part in parts(self.Explain(_with_names(request.request), context), PAGE_BYTES):
+            yield pb.ExplainStreamResponse(part=part)
 
     def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
         if request.session:
@@ -264,6 +300,16 @@ class SchedulingServicer(SchedulingServiceServicer):
         if isinstance(response, NeedsPlugins):
             return in_slot(self._backend.commit_slots, context, work)
         return response
+
+
+def _with_names(request: Asked) -> Asked:
+    """Let the answer to a request have a list of names: joined names can't be sent in parts."""
+    nodes = request.nodes
+    joined = nodes.answer_form == nodes_pb2.NODE_FORM_JOINED_NAMES
+    as_asked = nodes.answer_form == nodes_pb2.NODE_FORM_UNSPECIFIED
+    if joined or (as_asked and nodes.WhichOneof("selection") == "joined_names"):
+        nodes.answer_form = nodes_pb2.NODE_FORM_NAMES
+    return request
 
 
 def _filter(there: Backend, request: pb.FilterRequest, progress: SlotProgress) -> pb.FilterResponse:

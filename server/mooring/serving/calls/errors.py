@@ -87,13 +87,19 @@ def code_of(error: errors.MooringError) -> grpc.StatusCode:
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
 
 
-def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
-    text = _cut(error.message, MAX_TEXT_BYTES)
-    status = Status(code=code.value[0], message=text)
+def call_error(error: errors.MooringError) -> CallError:
+    """Return the detail of an error, but for fields that are wrong."""
     metadata = {key: _cut(value, 300) for key, value in error.metadata.items()}
     # A program on top of mooring may have reasons of its own: only ErrorInfo has room for those.
     reason = _REASONS.get(f"ERROR_REASON_{error.reason}", ErrorReason.ERROR_REASON_UNSPECIFIED)
-    told, bad = CallError(reason=reason, metadata=metadata), BadRequest()
+    return CallError(reason=reason, metadata=metadata)
+
+
+def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
+    text = _cut(error.message, MAX_TEXT_BYTES)
+    status = Status(code=code.value[0], message=text)
+    told, bad = call_error(error), BadRequest()
+    metadata = dict(told.metadata)
     _attach(status, ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=metadata))
     if isinstance(error, errors.InvalidArgumentError):
         for violation in _violations(error, (MAX_DETAILS_BYTES - status.ByteSize() - told.ByteSize()) // 2):

@@ -60,10 +60,12 @@ class OfferedService:
     Attributes:
         descriptor: Its descriptor: ``module.DESCRIPTOR.services_by_name[NAME]``.
         add: Adds the servicer: ``partial(add_NAMEServicer_to_server, servicer)``.
+        end_streams: Ends the streams that last, before the server ends.
     """
 
     descriptor: ServiceDescriptor
     add: Callable[[grpc.Server], None]
+    end_streams: Callable[[], None] = lambda: None
 
 
 class CallListener:

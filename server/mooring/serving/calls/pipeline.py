@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from itertools import chain
 from math import inf
@@ -35,7 +35,7 @@ from mooring.serving.calls.incoming_calls import Arrival, Method, caller
 from mooring.serving.calls.memory import MemoryBudget, Share
 from mooring.serving.calls.pools import CallPool, client_of
 from mooring.serving.calls.reading import Reader, decompressed, is_compressed, no_message
-from mooring.serving.calls.threads import awaited
+from mooring.serving.calls.threads import awaited, waiting
 from mooring.serving.clients import for_client
 from mooring.telemetry.metrics import MethodMetrics, Metrics
 from mooring.tracing.spans import Entered, Tracer
@@ -136,10 +136,16 @@ class Pipeline(grpc.ServerInterceptor):
                 behavior = traced(behavior, method, self._tracer, self._trusts)
             unary = Unary(behavior, self._budget, meters, partial(self._callers.ended, method))
             return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
+        if handler.unary_stream is not None:
+            meters = MethodMetrics(self._metrics, method)
+            behavior = self._layer(handler.unary_stream, method)
+            behavior = received(behavior, Reader(deserialize, _request_type(method)), meters)
+            stream = ServerStream(method, behavior, self._budget, meters)
+            return grpc.stream_stream_rpc_method_handler(stream, None, handler.response_serializer)
         if handler.stream_stream is not None:
             streams = Streams(handler.stream_stream, streamed(deserialize, self._budget))
             return grpc.stream_stream_rpc_method_handler(streams, None, handler.response_serializer)
-        raise TypeError(f"{method} is neither unary nor does it stream both ways")
+        raise TypeError(f"{method} streams its requests alone")
 
 
 class EndedByCallers:
@@ -254,6 +260,35 @@ class Unknown(Method):
         """Unknown methods are not counted."""
 
 
+class ServerStream(Unary):
+    """A method that streams its answer: counts starts and ends by code. Its thread makes room while it sends.
+
+    Args:
+        method: The method's full name.
+        behavior: Answers an arrival.
+        budget: The memory that all bodies share from their arrival on.
+        meters: The metrics.
+    """
+
+    def __init__(self, method: str, behavior: Behavior, budget: MemoryBudget, meters: MethodMetrics) -> None:
+        super().__init__(behavior, budget, meters, lambda _code, _seconds: None)
+        self._method = method
+
+    def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> Iterator[Any]:
+        code = grpc.StatusCode.CANCELLED
+        try:
+            for part in self._behavior(arrival, context):
+                with waiting():
+                    yield part
+            code = grpc.StatusCode.OK
+        except Exception as error:  # noqa: BLE001 - it ends the call
+            code = failure_of(error).code if isinstance(error, MooringError) else grpc.StatusCode.INTERNAL
+            _end(context, error, self._method)
+        finally:
+            arrival.share.end()
+            self._meters.handled[code].inc()
+
+
 class Streams(Method):
     """A method that streams both ways: few at a time, a thread for each, as long as one request may take.
 
@@ -317,17 +352,22 @@ def mapped(behavior: Behavior, method: str) -> Behavior:
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return behavior(request, context)
-        except Exception as error:  # noqa: BLE001 - both ends raise
-            if not context.is_active():
-                # The caller has gone. A defect is logged all the same; abort spares grpcio's traceback.
-                failure_of(error)
-                context.abort(_code_of_ended(context), "the call had ended")
-            # The generated servicer sets the code of a method that is not implemented.
-            if _code_of(context) is grpc.StatusCode.UNIMPLEMENTED:
-                abort(context, _not_offered(method))
-            abort(context, error)
+        except Exception as error:  # noqa: BLE001 - it ends the call
+            _end(context, error, method)
 
     return call
+
+
+def _end(context: grpc.ServicerContext, error: Exception, method: str) -> NoReturn:
+    """End the call that failed with ``error``. Raises, like ``context.abort``."""
+    if not context.is_active():
+        # The caller has gone. A defect is logged all the same; abort spares grpcio's traceback.
+        failure_of(error)
+        context.abort(_code_of_ended(context), "the call had ended")
+    # The generated servicer sets the code of a method that is not implemented.
+    if _code_of(context) is grpc.StatusCode.UNIMPLEMENTED:
+        abort(context, _not_offered(method))
+    abort(context, error)
 
 
 def traced(
@@ -403,8 +443,21 @@ def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior
         client = client_of(context)
         pool.enter(client, time_limit(context))
         try:
-            return for_client(client, behavior, request, context)
-        finally:
+            response = for_client(client, behavior, request, context)
+        except BaseException:
             pool.leave(client)
+            raise
+        if isinstance(response, Iterator):
+            return _left_at_end(response, pool, client)
+        pool.leave(client)
+        return response
 
     return call
+
+
+def _left_at_end(stream: Iterator[Response], pool: CallPool, client: Hashable) -> Iterator[Response]:
+    """Count a call out when its stream ends, which begins at once."""
+    try:
+        yield from stream
+    finally:
+        pool.leave(client)
