@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from mooring.decisions.records import DecisionKind, DecisionResult, Record
+from mooring.framework.remembering import encoded_size
 from mooring.runtime.answers import Choice, Evaluation, Explanation
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,10 @@ ANNOTATION = "mooring.dev/explain"
 
 WAITING = 64
 """Explanations that may wait to be packed; each holds some arrays with an entry per node."""
+
+LARGEST_POD = 1 << 16
+"""The encoded bytes of the largest pod whose explanation is kept: a larger one may name as many things as
+make it take megabytes until it is packed, and is explained by making the decision again."""
 
 PER_SECOND = 2.0
 """Explanations kept per second, besides those that are always kept."""
@@ -56,7 +61,8 @@ class Explanations:
         budget: Bytes that they may take packed, above 0. The oldest go first.
 
     Attributes:
-        dropped: How many were not kept because too many waited, or because one could not be packed.
+        dropped: How many were not kept because too many waited, the pod is too large, or one could not be
+            packed.
     """
 
     def __init__(self, encode: Encode, number_of: NumberOf, budget: int = DEFAULT_BYTES) -> None:
@@ -99,7 +105,7 @@ class Explanations:
         source = choice.source
         if not isinstance(source, Evaluation) or source.of_totals or not self._wanted(record, source):
             return
-        if self._waiting.qsize() >= WAITING:
+        if self._waiting.qsize() >= WAITING or encoded_size(record.pod) > LARGEST_POD:
             self.dropped += 1
         else:
             self._waiting.put((record, choice))
@@ -123,7 +129,8 @@ class Explanations:
             return True
         now, firsts = time.monotonic(), self._firsts
         why = record.why
-        key = record.profile, record.namespace, record.owner, why and why.reasons
+        # Not the reasons themselves: there may be tens of thousands.
+        key = record.profile, record.namespace, record.owner, hash(why and why.reasons)
         if now - firsts.get(key, -FIRST_AGAIN_SECONDS) >= FIRST_AGAIN_SECONDS:
             if len(firsts) >= MOST_FIRSTS:
                 firsts.clear()

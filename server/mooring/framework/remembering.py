@@ -54,11 +54,12 @@ class ByIdentity(Generic[T, V]):
     def _has_room_for(self, item: T) -> bool:
         if self._most_bytes is None:
             return True
-        self._bytes += _size_of(item)
+        self._bytes += encoded_size(item)
         return self._bytes <= self._most_bytes
 
 
-def _size_of(item: object) -> int:
+def encoded_size(item: object) -> int:
+    """Return the bytes of an object's encoding; in memory it takes several times as much."""
     try:
         return len(_encode(item))
     except UnicodeEncodeError:
