@@ -16,6 +16,7 @@ from mooring.app.options import DecisionOptions
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import BATCH_ROW_BYTES, RECORD_BYTES, DecisionJournal
 from mooring.decisions.pod_sizes import PodSizes
+from mooring.decisions.reasons import MOST_CHARACTERS, MOST_REASONS, why_of_status
 from mooring.decisions.records import (
     BatchRecord,
     DecisionKind,
@@ -24,7 +25,7 @@ from mooring.decisions.records import (
     Record,
     Why,
 )
-from mooring.framework import Code, Pod
+from mooring.framework import Code, Pod, Status
 from mooring.framework.label_selector import parsed
 from mooring.runtime.profiles.profile import Profile
 from mooring.serving.clients import for_client
@@ -249,6 +250,13 @@ def test_many_reasons_count() -> None:
     spoken.own_details().why = Why(Code.UNSCHEDULABLE, reasons=reasons)
     journal.add(spoken)
     assert journal.size - before > 100_000
+
+
+def test_a_decision_keeps_some_of_very_many_reasons() -> None:
+    said = Status.unschedulable(*(f"Insufficient a.b/r{at}" for at in range(30_000)))
+    why = why_of_status(said)
+    assert why.reasons == said.reasons[:MOST_REASONS]
+    assert why.message == said.message[:MOST_CHARACTERS]
 
 
 def tiny(name: str, kind: DecisionKind) -> Record:

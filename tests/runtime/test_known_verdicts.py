@@ -22,7 +22,7 @@ def verdicts(reasons: int) -> EarlierVerdicts:
     [
         pytest.param(1, 3_000, id="one reason, all kept"),
         pytest.param(5_000, 170, id="thousands, kept up to the bound"),
-        pytest.param(30_000, 0, id="tens of thousands, none kept"),
+        pytest.param(30_000, 28, id="tens of thousands, kept up to the bound"),
     ],
 )
 def test_verdicts_are_kept_by_their_size(reasons: int, most: int) -> None:
@@ -32,4 +32,4 @@ def test_verdicts_are_kept_by_their_size(reasons: int, most: int) -> None:
         known.put((f"{number}", (b"", 0)), each)
         kept.append(len(known._known))
     assert max(kept) <= most
-    assert (most > 0) == (max(kept) > most * 0.9)
+    assert max(kept) > most * 0.9

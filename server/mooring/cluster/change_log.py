@@ -11,7 +11,7 @@ from mooring.framework.state import RowChange
 DEFAULT_LENGTH = 1 << 12
 """Changes that are remembered; a reader that is further behind reads every row at lower cost."""
 
-MAX_BYTES = share_of_memory(128, 1 << 23)
+MAX_BYTES = share_of_memory(128, 1 << 21)
 """Encoded bytes of large pods that may be remembered: they may be gone, and take several times as much."""
 
 _MANY_LABELS = 1 << 7

@@ -25,8 +25,8 @@ WAITING = 64
 """Explanations that may wait to be packed; each holds some arrays with an entry per node."""
 
 LARGEST_POD = 1 << 16
-"""The encoded bytes of the largest pod whose explanation is kept: a larger one may name as many things as
-make it take megabytes until it is packed, and is explained by making the decision again."""
+"""The encoded bytes of the largest pod whose explanation is kept: a larger one takes megabytes until it is
+packed. It is explained by making the decision again."""
 
 PER_SECOND = 2.0
 """Explanations kept per second, besides those that are always kept."""

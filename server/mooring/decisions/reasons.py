@@ -8,6 +8,11 @@ from mooring.decisions.records import NodeRejections, Why
 from mooring.framework import Status
 from mooring.runtime.answers import Evaluation
 
+MOST_REASONS = 1 << 10
+"""The reasons of a decision that are kept,"""
+MOST_CHARACTERS = 1 << 16
+"""and the characters of its message: a pod may name tens of thousands of things that nodes lack."""
+
 
 def why_of(evaluation: Evaluation) -> Why:
     """Return why no candidate of ``evaluation`` takes the pod."""
@@ -19,7 +24,8 @@ def why_of(evaluation: Evaluation) -> Why:
     if counts:
         plugin, reason = max(counts, key=lambda rejected: counts[rejected])
         dominant = NodeRejections(plugin, reason, counts[plugin, reason])
-    return Why(status.code, "", status.reasons, evaluation.message, _plugins(evaluation, counts), dominant)
+    reasons, message = status.reasons[:MOST_REASONS], evaluation.message[:MOST_CHARACTERS]
+    return Why(status.code, "", reasons, message, _plugins(evaluation, counts), dominant)
 
 
 def _plugins(evaluation: Evaluation, counts: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
@@ -35,7 +41,8 @@ def why_of_status(status: Status, message: str = "") -> Why:
     """Return why ``status`` means no node for a pod as a whole."""
     dominant = NodeRejections(status.plugin, status.reasons[0], 0) if status.reasons else None
     plugins = (status.plugin,) if status.plugin else ()
-    return Why(status.code, status.plugin, status.reasons, message or status.message, plugins, dominant)
+    reasons, message = status.reasons[:MOST_REASONS], (message or status.message)[:MOST_CHARACTERS]
+    return Why(status.code, status.plugin, reasons, message, plugins, dominant)
 
 
 def rejection_counts(evaluation: Evaluation) -> dict[tuple[str, str], int]:

@@ -14,11 +14,8 @@ from mooring.runtime.cycle.filters_read import filters_read, lasting
 _MAX_BYTES = 64 << 20
 """When all verdicts take more bytes than this, they are forgotten."""
 
-_MOST_REASONS = 1 << 13
-"""Verdicts with more reasons are not kept: a pod may name tens of thousands of things that nodes lack."""
-
 _REASON_BYTES = 80
-"""The bytes of a reason."""
+"""The bytes of a reason: a pod may name tens of thousands of things that nodes lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +39,10 @@ class EarlierVerdicts:
     statuses: tuple[Status, ...]
 
     @property
-    def reasons(self) -> int:
-        """How many reasons there are."""
-        return sum([len(status.reasons) for status in self.statuses])
-
-    @property
     def nbytes(self) -> int:
         """The bytes of its arrays and reasons."""
         arrays = self.rows.nbytes + self.versions.nbytes + self.codes.nbytes
-        return arrays + _REASON_BYTES * self.reasons
+        return arrays + _REASON_BYTES * sum([len(status.reasons) for status in self.statuses])
 
 
 class KnownVerdicts:
@@ -79,9 +71,7 @@ class KnownVerdicts:
         return Recalled(self, key, versions, np.flatnonzero(changed).astype(np.int32))
 
     def put(self, key: tuple[str, LikePods], verdicts: EarlierVerdicts) -> None:
-        """Keep what was said of all nodes, none of which is feasible, unless it has too many reasons."""
-        if verdicts.reasons > _MOST_REASONS:
-            return
+        """Keep what was said of all nodes, none of which is feasible."""
         before = self._known.get(key)
         self._bytes += verdicts.nbytes - (before.nbytes if before is not None else 0)
         if self._bytes > _MAX_BYTES:

@@ -1,0 +1,113 @@
+"""What one pod names keeps no other waiting, and no memory: mooring and kube-scheduler go on beside it."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.process import wait_until
+
+from . import objects
+from .control_plane import ControlPlane
+from .processes import MooringScheduler
+from .test_scheduler import ALONE, MINE
+
+pytestmark = pytest.mark.e2e
+
+NODES, FOLLOWING = 1_000, 20
+SECONDS = 10.0
+"""A generous bound; 2 s is the aim on a machine without other work, and kube-scheduler takes some 0.1 s."""
+
+LEFT_BYTES = 64 << 20
+"""How much more memory mooring may have once the pod is gone: what it remembers of late changes and
+decisions, and what was freed and serves the next such pod."""
+
+QUIET_BYTES, QUIET_SECONDS = 1 << 20, 10.0
+"""A process that grows by less in this time has warmed up."""
+
+
+def of_its_own(number: int) -> dict[str, Any]:
+    """A preferred term with a topology key of its own."""
+    absent = {"key": f"k{number}", "operator": "DoesNotExist"}
+    term = {"labelSelector": {"matchExpressions": [absent]}, "topologyKey": f"t{number}"}
+    return {"weight": 1, "podAffinityTerm": term}
+
+
+def terms(count: int) -> dict[str, Any]:
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [of_its_own(at) for at in range(count)]}
+    return {"affinity": {"podAntiAffinity": preferred}, "schedulerName": "default-scheduler"}
+
+
+def resources(count: int, **spec: Any) -> dict[str, Any]:
+    """Made-up ones, with the amounts as limits, too, as the API server wants it."""
+    asked = {f"a.b/r{at}": "1" for at in range(count)}
+    return {
+        "containers": [{"name": "c", "image": "i", "resources": {"requests": asked, "limits": asked}}],
+        **spec,
+    }
+
+
+def resident(mooring: MooringScheduler) -> int:
+    """Bytes of memory now."""
+    status = Path(f"/proc/{mooring.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) << 10
+
+
+def warm_up(mooring: MooringScheduler) -> int:
+    """Waits until its loops are compiled, in the background; returns its memory then."""
+    before = 0
+    while (size := resident(mooring)) - before > QUIET_BYTES:
+        before = size
+        time.sleep(QUIET_SECONDS)
+    return size
+
+
+def bind(control_plane: ControlPlane, scheduler: str, label: str) -> float:
+    """Seconds until pods that come at once are bound; they are removed then."""
+    api, names = control_plane.api, [f"{label}-{at}" for at in range(FOLLOWING)]
+    began = time.monotonic()
+    api.create_all(objects.pod(name, schedulerName=scheduler) for name in names)
+    wait_until(lambda: {*names} <= api.bound().keys(), f"{label} to be bound")
+    seconds = time.monotonic() - began
+    for name in names:
+        remove(control_plane, name)
+    return seconds
+
+
+def remove(control_plane: ControlPlane, name: str) -> None:
+    control_plane.api.call("DELETE", f"/api/v1/namespaces/default/pods/{name}?gracePeriodSeconds=0")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(resources(5_000, nodeName="node-001"), id="T1 a placed pod with made-up resources"),
+        pytest.param(terms(4_000), id="T2 a placed pod with terms"),
+        pytest.param(resources(12_000, schedulerName=MINE), id="T3 a pending pod with made-up resources"),
+    ],
+)
+def test_others_are_bound_beside_a_pod_with_thousands_of_names(
+    control_plane: ControlPlane, tmp_path: Path, spec: dict[str, Any]
+) -> None:
+    api = control_plane.api
+    api.create_all(objects.node(f"node-{number:03}") for number in range(NODES))
+    mine = MooringScheduler(tmp_path, control_plane.kubeconfig("mooring"), ALONE)
+    with control_plane.scheduler({}), mine:
+        calm = bind(control_plane, MINE, "before")
+        before = warm_up(mine)
+        api.create(objects.pod("big", **spec))
+        if spec.get("schedulerName") == "default-scheduler":
+            api.wait_bound("big")
+        other, behind = (bind(control_plane, each, each) for each in ("default-scheduler", MINE))
+        most = resident(mine)
+        remove(control_plane, "big")
+        bind(control_plane, MINE, "after")
+        left = resident(mine)
+        sizes = [f"{size >> 20} MB" for size in (before, most, left)]
+        print(
+            f"20 pods: {calm:.2f} s before, {behind:.2f} s behind it, kube-scheduler {other:.2f} s; {sizes}"
+        )
+        assert behind < SECONDS
+        assert left - before < LEFT_BYTES
+        assert "was ended in plugin" not in mine.output()
