@@ -173,7 +173,7 @@ class _ContractClassEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Contrac
     CONTRACT_CLASS_CORE: _ContractClass.ValueType  # 1
     """Questions about the live state: PluginService, and every call of SchedulingService and ClusterService that is in no other class."""
     CONTRACT_CLASS_COMMIT: _ContractClass.ValueType  # 2
-    """Placing pods: Bind, Reserve, Unreserve, and Schedule with a commit mode."""
+    """Placing pods: Bind, Reserve, Unreserve, UnreserveMany, ListReservations, and Schedule with a commit mode."""
     CONTRACT_CLASS_GROUPS: _ContractClass.ValueType  # 3
     """Groups of pods: ScheduleGroups."""
     CONTRACT_CLASS_FUTURES: _ContractClass.ValueType  # 4
@@ -191,7 +191,7 @@ CONTRACT_CLASS_UNSPECIFIED: ContractClass.ValueType  # 0
 CONTRACT_CLASS_CORE: ContractClass.ValueType  # 1
 """Questions about the live state: PluginService, and every call of SchedulingService and ClusterService that is in no other class."""
 CONTRACT_CLASS_COMMIT: ContractClass.ValueType  # 2
-"""Placing pods: Bind, Reserve, Unreserve, and Schedule with a commit mode."""
+"""Placing pods: Bind, Reserve, Unreserve, UnreserveMany, ListReservations, and Schedule with a commit mode."""
 CONTRACT_CLASS_GROUPS: ContractClass.ValueType  # 3
 """Groups of pods: ScheduleGroups."""
 CONTRACT_CLASS_FUTURES: ContractClass.ValueType  # 4
