@@ -1,17 +1,24 @@
 """What the .proto files promise to clients in every language: names, idempotency, and the service config."""
 
+import hashlib
+import importlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.descriptor_pb2 import MethodOptions
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+    MethodOptions,
+)
 
 from mooring.framework.errors import UnavailableError
-from mooring.service.plugins import IMPLEMENTED
+from mooring.service.plugins import CONTRACT_REVISION, IMPLEMENTED
 from mooring_client.v1 import cluster_service_pb2 as cluster_pb
 from mooring_client.v1 import cluster_service_pb2_grpc
 from tests.service.backends import Direct
@@ -19,6 +26,9 @@ from tests.service.harness import LONG, failed, running
 
 PROTOS = Path(__file__).parents[2] / "protos"
 PUBLIC = ("mooring/recording/v1", "mooring/v1")
+
+BASELINE = {"d77f2f17ecca6b24": 1}
+"""The digest of protos/mooring.binpb and its revision."""
 
 OF_LIBRARIES = {"Channel", "Code", "Context", "Metadata", "Request", "Response", "Server", "Status"}
 """Names of classes that gRPC's own libraries have in Go, Java, Rust, TypeScript and C#."""
@@ -46,6 +56,38 @@ def test_no_message_has_the_name_of_a_class_of_grpc_libraries() -> None:
     found = {name for file in PROTOS.rglob("*.proto") for name in declared(file.read_text())}
     assert "Verdict" in found
     assert not found & OF_LIBRARIES
+
+
+def digest_of(files: Iterable[FileDescriptorProto]) -> str:
+    """Return a digest of the files without comments and what buf adds."""
+    made = hashlib.sha256()
+    for file in sorted(files, key=lambda each: each.name):
+        plain = FileDescriptorProto.FromString(file.SerializeToString())
+        plain.ClearField("source_code_info")
+        plain.DiscardUnknownFields()
+        _without_json_names(plain.message_type)
+        made.update(plain.SerializeToString(deterministic=True))
+    return made.hexdigest()[:16]
+
+
+def _without_json_names(messages: Iterable[DescriptorProto]) -> None:
+    for message in messages:
+        for field in message.field:
+            field.ClearField("json_name")
+        _without_json_names(message.nested_type)
+
+
+def test_a_change_of_the_contract_raises_its_revision() -> None:
+    """Without a change the revision is that of the baseline, with one it is higher."""
+    known = FileDescriptorSet.FromString((PROTOS / "mooring.binpb").read_bytes()).file
+    baseline = digest_of(file for file in known if file.package == "mooring.v1")
+    assert baseline in BASELINE, f"the baseline is another one: state {baseline} and CONTRACT_REVISION"
+    present = []
+    for file in sorted((PROTOS / "mooring/v1").glob("*.proto")):
+        module = importlib.import_module(f"mooring_client.v1.{file.stem}_pb2")
+        present.append(FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb))
+    changed = digest_of(present) != baseline
+    assert BASELINE[baseline] + changed == CONTRACT_REVISION, "protos/mooring/v1 has changed: raise it by one"
 
 
 def levels() -> Iterator[tuple[str, int]]:
