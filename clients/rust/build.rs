@@ -11,7 +11,11 @@ struct Calls;
 impl ServiceGenerator for Calls {
     fn generate(&mut self, service: Service, code: &mut String) {
         for method in &service.methods {
-            *code += &call(&service, method);
+            *code += &if method.server_streaming {
+                streaming(&service, method)
+            } else {
+                call(&service, method)
+            };
         }
     }
 }
@@ -27,6 +31,18 @@ fn call(service: &Service, method: &Method) -> String {
         method.output_type,
         path(service, method),
         method.options.idempotency_level() != IdempotencyLevel::IdempotencyUnknown,
+    )
+}
+
+fn streaming(service: &Service, method: &Method) -> String {
+    format!(
+        "impl crate::call::Streaming for {} {{
+            type Response = {};
+            const PATH: &'static str = {:?};
+        }}\n",
+        method.input_type,
+        method.output_type,
+        path(service, method),
     )
 }
 

@@ -2,8 +2,10 @@
 
 use std::error::Error;
 use std::io::{self, BufRead};
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use mooring_client::v1::session_change::Change;
 use mooring_client::v1::{
     self, CommitMode, CommitOutcome, GetCapabilitiesRequest, KubernetesObject, PodReference,
@@ -73,10 +75,27 @@ async fn answer(client: &Client, command: &Value) -> Said {
                 .await?;
             json!({ "verdict": verdict(&answer.verdict), "outcome": outcome(answer.outcome) })
         }
+        "unreserve" => {
+            let pods = command["pods"].as_array().into_iter().flatten();
+            let ended = client.unreserve(pods.map(|pod| reference(pod).uid)).await?;
+            let released = ended
+                .into_iter()
+                .filter(|pod| pod.released)
+                .map(|pod| pod.uid);
+            json!({ "released": released.collect::<Vec<_>>() })
+        }
+        "list_reservations" => {
+            let reservations = client.list_reservations().await?.into_iter();
+            reservations
+                .map(|each| told(each.pod, json!({ "node": each.node })))
+                .collect()
+        }
         "list_nodes" => {
             let nodes = client.list_nodes(&text("labels")).await?;
             json!({ "epoch": nodes.epoch, "nodes": nodes.added })
         }
+        "watch_nodes" => watch_nodes(client, command).await?,
+        "watch_decisions" => watch_decisions(client, command).await?,
         "filter" => {
             let answer = client.filter(pod(&command["pod"]), &question).await?;
             let nodes = answer
@@ -171,6 +190,35 @@ async fn explain(client: &Client, command: &Value, question: &Question) -> Said 
     )
 }
 
+async fn watch_nodes(client: &Client, command: &Value) -> Said {
+    let mut updates = pin!(client.watch_nodes(Some(timeout(command))));
+    let mut taken = Vec::new();
+    while taken.len() < count(&command["updates"]) {
+        let update = updates.next().await.expect("it has no end")?;
+        taken.push(json!({
+            "epoch": update.epoch,
+            "complete": update.complete,
+            "added": update.added,
+            "removed": update.removed,
+        }));
+    }
+    Ok(taken.into())
+}
+
+async fn watch_decisions(client: &Client, command: &Value) -> Said {
+    let after = command["after"].as_u64();
+    let mut answers = pin!(client.watch_decisions(None, after, Some(timeout(command))));
+    let mut taken = Vec::new();
+    while taken.len() < count(&command["updates"]) {
+        for each in answers.next().await.expect("it has no end")?.decisions {
+            let pod = told(each.pod, json!({}));
+            taken.push(json!({ "seq": each.seq, "pod": pod, "node": each.node }));
+        }
+    }
+    taken.truncate(count(&command["updates"]));
+    Ok(taken.into())
+}
+
 fn timeout(command: &Value) -> Duration {
     Duration::from_secs_f64(
         command["timeout"]
@@ -179,8 +227,25 @@ fn timeout(command: &Value) -> Duration {
     )
 }
 
+fn count(value: &Value) -> usize {
+    value.as_u64().unwrap_or_default() as usize
+}
+
 fn outcome(outcome: CommitOutcome) -> &'static str {
     name(outcome.as_str_name(), "COMMIT_OUTCOME_")
+}
+
+/// An object with a reference's fields.
+fn told(pod: Option<PodReference>, mut object: Value) -> Value {
+    let PodReference {
+        namespace,
+        name,
+        uid,
+    } = pod.unwrap_or_default();
+    for (key, value) in [("namespace", namespace), ("name", name), ("uid", uid)] {
+        object[key] = value.into();
+    }
+    object
 }
 
 fn pod(value: &Value) -> Pod {

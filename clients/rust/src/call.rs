@@ -17,6 +17,14 @@ pub trait Call: Message + Clone + 'static {
     const IDEMPOTENT: bool;
 }
 
+/// The request of a call with many answers.
+pub(crate) trait Streaming: Message + Clone + 'static {
+    /// Each answer.
+    type Response: Message + Default + 'static;
+    /// The call.
+    const PATH: &'static str;
+}
+
 /// Whether the call changes what pods have in the cluster, as the leader alone may.
 pub(crate) fn commits<R: Call>(request: &R) -> bool {
     let any = request as &dyn Any;

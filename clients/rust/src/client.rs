@@ -6,15 +6,16 @@ use tokio::time::{Instant, sleep};
 use crate::answers::{Explanation, Filtered, Scored};
 use crate::call::commits;
 use crate::connection::{Connection, Options};
-use crate::nodes::{NodeTable, NodeUpdate, names_in};
+use crate::nodes::{NodeTable, NodeUpdate, join, names_in};
 use crate::pods::{Placement, Pod, Pods, batch_of, placements_in};
 use crate::repeats::pause;
 use crate::v1::node_list::Nodes;
 use crate::v1::node_selection::Selection;
 use crate::v1::{
     BindRequest, CommitMode, CommitOutcome, ErrorReason, ExplainRequest, FilterRequest,
-    ListNodesRequest, NodeForm, NodeIndices, NodeList, NodeNames, NodeSelection,
-    OpenSessionRequest, PodReference, ReserveRequest, ScheduleRequest, ScoreRequest, Verdict,
+    ListNodesRequest, ListNodesResponse, ListReservationsRequest, NodeForm, NodeIndices, NodeList,
+    NodeNames, NodeSelection, OpenSessionRequest, PodReference, Reservation, ReserveRequest,
+    ScheduleRequest, ScoreRequest, UnreserveManyRequest, UnreservedPod, Verdict,
 };
 use crate::{Call, Error, Result, Session};
 
@@ -163,6 +164,30 @@ impl Client {
         })
     }
 
+    /// Gives up the places of pods, by UID; one answer for each. Doing it twice is safe.
+    pub async fn unreserve(
+        &self,
+        uids: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<Vec<UnreservedPod>> {
+        let uids = uids.into_iter().map(Into::into).collect();
+        let request = UnreserveManyRequest {
+            uids,
+            ..Default::default()
+        };
+        Ok(self.call(request).await?.pods)
+    }
+
+    /// Lists the places that the server keeps.
+    pub async fn list_reservations(&self) -> Result<Vec<Reservation>> {
+        let pages = self
+            .pages(ListReservationsRequest::default(), self.deadline())
+            .await?;
+        Ok(pages
+            .into_iter()
+            .flat_map(|page| page.reservations)
+            .collect())
+    }
+
     /// Binds the pod to the node. Doing it twice is safe.
     pub async fn bind(
         &self,
@@ -200,7 +225,7 @@ impl Client {
             label_selector: label_selector.into(),
             ..Default::default()
         };
-        NodeTable::default().apply(self.call(request).await?)
+        NodeTable::default().apply(self.listed(request, self.deadline()).await?)
     }
 
     /// Makes any call of the contract, such as `call(v1::GetCapabilitiesRequest {})`.
@@ -275,13 +300,41 @@ impl Client {
             form: NodeForm::Names.into(),
             ..Default::default()
         };
-        let nodes = self.call_until(request, until).await?;
+        let nodes = self.listed(request, until).await?;
         let mut table = self.table();
         // Another task may have refreshed it meanwhile: what changed since then is not known.
         if table.epoch() == since_epoch {
             table.apply(nodes)?;
         }
         Ok(())
+    }
+
+    async fn listed(&self, request: ListNodesRequest, until: Instant) -> Result<ListNodesResponse> {
+        let pages = self.pages(request, until).await?;
+        pages.into_iter().reduce(join).ok_or_else(Error::malformed)
+    }
+
+    /// All pages of a list, from the beginning again if the server has forgotten them meanwhile.
+    async fn pages<R: Paged>(&self, mut request: R, until: Instant) -> Result<Vec<R::Response>> {
+        let mut pages = Vec::new();
+        loop {
+            match self.call_until(request.clone(), until).await {
+                Ok(page) => {
+                    *request.token() = R::next(&page).to_owned();
+                    pages.push(page);
+                    if request.token().is_empty() {
+                        return Ok(pages);
+                    }
+                }
+                Err(error)
+                    if error.reason == Some(ErrorReason::PageTokenStale) && !pages.is_empty() =>
+                {
+                    request.token().clear();
+                    pages.clear();
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     async fn call_until<R: Call>(&self, request: R, until: Instant) -> Result<R::Response> {
@@ -324,6 +377,10 @@ impl Client {
             Some(_) => {}
         }
         Ok(())
+    }
+
+    pub(crate) fn home(&self) -> Connection {
+        self.shared.home.clone()
     }
 
     fn deadline(&self) -> Instant {
@@ -389,3 +446,24 @@ macro_rules! about_nodes {
 }
 
 about_nodes!(FilterRequest, ScoreRequest, ExplainRequest);
+
+/// The request of a list that has pages.
+trait Paged: Call {
+    fn token(&mut self) -> &mut String;
+    fn next(page: &Self::Response) -> &str;
+}
+
+macro_rules! paged {
+    ($($request:ty),*) => {$(
+        impl Paged for $request {
+            fn token(&mut self) -> &mut String {
+                &mut self.page_token
+            }
+            fn next(page: &Self::Response) -> &str {
+                &page.next_page_token
+            }
+        }
+    )*};
+}
+
+paged!(ListNodesRequest, ListReservationsRequest);

@@ -7,6 +7,7 @@ use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 use tonic_prost::ProstCodec;
 
+use crate::call::Streaming;
 use crate::{Call, Error, Result};
 
 /// How a client connects and how patient it is.
@@ -61,6 +62,23 @@ impl Connection {
             grpc.unary(request, path, ProstCodec::default()).await
         };
         Ok(within(Some(until), answer).await?.into_inner())
+    }
+
+    pub(crate) async fn stream<R: Streaming>(
+        &self,
+        request: R,
+        until: Option<Instant>,
+    ) -> Answer<tonic::Streaming<R::Response>> {
+        let mut grpc = self.grpc.clone();
+        let request = timed(request, until);
+        let path = PathAndQuery::from_static(R::PATH);
+        grpc.ready()
+            .await
+            .map_err(|error| Status::from_error(error.into()))?;
+        Ok(grpc
+            .server_streaming(request, path, ProstCodec::default())
+            .await?
+            .into_inner())
     }
 }
 

@@ -10,6 +10,7 @@ mod nodes;
 mod pods;
 mod repeats;
 mod session;
+mod watch;
 
 /// The messages of the contract, as prost has them.
 #[allow(missing_docs, clippy::all, rustdoc::all)]

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use crate::v1::node_list::Nodes;
-use crate::v1::{ListNodesResponse, NodeIndices, NodeList};
+use crate::v1::{ListNodesResponse, NodeIndices, NodeList, NodeNames, WatchNodesResponse};
 use crate::{Error, Result};
 
 /// The index in an answer for a pod without a node.
@@ -86,6 +86,32 @@ impl NodeTable {
             node_epoch,
             indices,
         })
+    }
+}
+
+/// A list of nodes with a later part of it.
+pub(crate) fn join(mut nodes: ListNodesResponse, part: ListNodesResponse) -> ListNodesResponse {
+    let mut names = names_in(nodes.nodes);
+    names.extend(names_in(part.nodes));
+    nodes.nodes = Some(NodeList {
+        nodes: Some(Nodes::Names(NodeNames { names })),
+    });
+    nodes.indices.extend(part.indices);
+    nodes.removed_indices.extend(part.removed_indices);
+    nodes.provenance = part.provenance;
+    nodes
+}
+
+impl From<WatchNodesResponse> for ListNodesResponse {
+    fn from(part: WatchNodesResponse) -> Self {
+        Self {
+            provenance: part.provenance,
+            complete: part.complete,
+            indices: part.indices,
+            nodes: part.nodes,
+            removed_indices: part.removed_indices,
+            ..Default::default()
+        }
     }
 }
 

@@ -41,9 +41,9 @@ fn placed() -> Step {
 
 #[tokio::test]
 async fn what_the_server_did_not_begin_is_repeated_even_if_it_is_not_idempotent() {
-    let refused =
+    let rejected =
         || fail::<OpenSessionRequest>(Code::ResourceExhausted, ErrorReason::Overloaded, &[]);
-    let session = ask([refused(), refused(), opened()], async |client| {
+    let session = ask([rejected(), rejected(), opened()], async |client| {
         client.open_session("").await
     })
     .await;

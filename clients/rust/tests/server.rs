@@ -69,6 +69,27 @@ fn all() -> Question {
     Question::default()
 }
 
+#[test]
+fn the_example_runs() {
+    let server = Server::start("127.0.0.1:0");
+    let test = env::current_exe().expect("a path");
+    let example = test
+        .ancestors()
+        .nth(2)
+        .expect("a folder")
+        .join("examples/schedule");
+    let output = Command::new(example)
+        .arg(&server.address)
+        .output()
+        .expect("cargo builds it");
+    let output = String::from_utf8(output.stdout).expect("text");
+    let lines: Vec<_> = output.lines().collect();
+    assert!(
+        lines[0].starts_with("web-1 worker-") && lines[1].starts_with("web-2 worker-"),
+        "{output}"
+    );
+}
+
 #[tokio::test]
 async fn filter_score_explain_and_schedule_agree() {
     let server = Server::start("127.0.0.1:0");

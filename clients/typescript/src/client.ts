@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   create,
   type DescMessage,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   type MessageInitShape,
   type MessageShape,
@@ -16,12 +17,16 @@ import {
   ClusterService,
   type ListNodesRequestSchema,
   type ListNodesResponse,
+  type WatchNodesResponse,
 } from "./gen/mooring/v1/cluster_service_pb.js";
+import { type DecisionFilterSchema, DecisionService, type WatchDecisionsResponse } from "./gen/mooring/v1/decision_service_pb.js";
 import { NodeForm, type NodeList, type NodeSelectionSchema } from "./gen/mooring/v1/nodes_pb.js";
 import {
   CommitMode,
   type CommitOutcome,
+  type Reservation,
   SchedulingService,
+  type UnreservedPod,
 } from "./gen/mooring/v1/scheduling_service_pb.js";
 import type { Verdict } from "./gen/mooring/v1/verdicts_pb.js";
 import { namesIn, NodeTable, type NodeUpdate } from "./nodes.js";
@@ -68,6 +73,13 @@ export interface ScheduleOptions extends Question, Seeded {
 export interface Reserved {
   readonly verdict: Verdict;
   readonly outcome: CommitOutcome;
+}
+
+export interface DecisionOptions extends CallOptions {
+  /** Begins with the decisions after this one; default those that are made from now on. */
+  readonly afterSeq?: bigint;
+  /** Which decisions; default all. */
+  readonly filter?: MessageInitShape<typeof DecisionFilterSchema>;
 }
 
 type Selection = MessageInitShape<typeof NodeSelectionSchema>;
@@ -132,6 +144,19 @@ export class Client {
     return { verdict: present(answer.verdict), outcome: answer.outcome };
   }
 
+  /** Gives up the places of pods, by UID; one answer for each. Doing it twice is safe. */
+  async unreserve(uids: readonly string[], options: CallOptions = {}): Promise<UnreservedPod[]> {
+    const { pods } = await this.call(SchedulingService.method.unreserveMany, { uids: [...uids] }, options);
+    return pods;
+  }
+
+  /** Lists the places that the server keeps. */
+  async listReservations(options: CallOptions = {}): Promise<Reservation[]> {
+    const limits = this.#limits(options);
+    const pages = await allPages((pageToken) => this.#call(SchedulingService.method.listReservations, { pageToken }, limits));
+    return pages.flatMap(({ reservations }) => reservations);
+  }
+
   /** Binds the pod to the node. Doing it twice is safe. */
   async bind(pod: Reference, node: string, options: CallOptions & { readonly profile?: string } = {}): Promise<CommitOutcome> {
     const { profile = "" } = options;
@@ -142,6 +167,37 @@ export class Client {
   async listNodes(options: CallOptions & { readonly labelSelector?: string } = {}): Promise<NodeUpdate> {
     const request = { form: NodeForm.NAMES, labelSelector: options.labelSelector ?? "" };
     return new NodeTable().apply(await this.#listed(request, this.#limits(options)));
+  }
+
+  /** Gives all nodes, then what changes, until it is left or `timeoutMs` is over; without one it has no end. */
+  async *watchNodes(options: CallOptions = {}): AsyncGenerator<NodeUpdate, void, undefined> {
+    const table = new NodeTable();
+    let parts: WatchNodesResponse[] = [];
+    const begin = () => {
+      parts = [];
+      return { form: NodeForm.NAMES, ...(table.epoch !== undefined && { sinceEpoch: table.epoch }) };
+    };
+    for await (const part of this.#watch(ClusterService.method.watchNodes, begin, options)) {
+      parts.push(part);
+      if (part.more) continue;
+      const update = table.apply(parts);
+      parts = [];
+      if (update.complete || update.added.length + update.removed.length > 0) yield update;
+    }
+  }
+
+  /**
+   * Gives decisions as they are made, or those after `afterSeq` and then new ones. A reader that is too slow misses some:
+   * `missedCount` says how many.
+   */
+  async *watchDecisions(options: DecisionOptions = {}): AsyncGenerator<WatchDecisionsResponse, void, undefined> {
+    let { afterSeq, filter } = options;
+    let journalId = "";
+    const begin = () => ({ journalId, ...(filter && { filter }), ...(afterSeq !== undefined && { afterSeq }) });
+    for await (const answer of this.#watch(DecisionService.method.watchDecisions, begin, options)) {
+      ({ journalId, nextAfterSeq: afterSeq } = answer);
+      if (answer.decisions.length > 0 || answer.missedCount > 0n) yield answer;
+    }
   }
 
   /** Opens a private version of the cluster, in which everything can be tried. */
@@ -213,8 +269,31 @@ export class Client {
     if (this.#table.epoch === since) this.#table.apply(pages);
   }
 
-  async #listed(request: MessageInitShape<typeof ListNodesRequestSchema>, limits: Limits): Promise<ListNodesResponse[]> {
-    return [await this.#call(ClusterService.method.listNodes, request, limits)];
+  #listed(request: MessageInitShape<typeof ListNodesRequestSchema>, limits: Limits): Promise<ListNodesResponse[]> {
+    return allPages((pageToken) => this.#call(ClusterService.method.listNodes, { ...request, pageToken }, limits));
+  }
+
+  /** Follows a stream, with a new call when it ends; `begin` makes its request. */
+  async *#watch<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    begin: () => MessageInitShape<I>,
+    { timeoutMs = Infinity, signal }: CallOptions,
+  ): AsyncGenerator<MessageShape<O>, void, undefined> {
+    const limits = this.#limits({ timeoutMs, ...(signal && { signal }) });
+    for (let repeat = 0; ; repeat++) {
+      const request = create(method.input, begin());
+      try {
+        for await (const answer of this.#connection(this.#address).stream(method, request, limits)) {
+          repeat = 0;
+          yield answer;
+        }
+      } catch (cause) {
+        if (signal?.aborted) throw cause;
+        const error = read(cause as ServiceError, true);
+        if (!error.repeatable || Date.now() + pauseMs(repeat) >= limits.deadline) throw error;
+      }
+      await rest(pauseMs(repeat), signal);
+    }
   }
 
   async #call<I extends DescMessage, O extends DescMessage>(
@@ -261,4 +340,20 @@ function named(names: readonly string[]): Selection {
 
 function rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return sleep(ms, undefined, { signal }).catch(() => signal?.throwIfAborted());
+}
+
+/** All pages of a list, from the beginning again if the server has forgotten them meanwhile. */
+async function allPages<A extends { readonly nextPageToken: string }>(ask: (pageToken: string) => Promise<A>): Promise<A[]> {
+  let pages: A[] = [];
+  for (let token = ""; ; ) {
+    try {
+      const page = await ask(token);
+      pages.push(page);
+      token = page.nextPageToken;
+      if (token === "") return pages;
+    } catch (error) {
+      if (!(error instanceof MooringError && error.reason === "PAGE_TOKEN_STALE" && token !== "")) throw error;
+      [pages, token] = [[], ""];
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import {
   type DescMessage,
   type DescMethod,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   fromBinary,
   type MessageShape,
@@ -74,6 +75,27 @@ export class Connection {
       const cancel = () => call.cancel();
       signal?.addEventListener("abort", cancel);
     });
+  }
+
+  async *stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageShape<I>,
+    { deadline, signal }: Limits,
+  ): AsyncGenerator<MessageShape<O>, void, undefined> {
+    signal?.throwIfAborted();
+    const call = this.#channel.makeServerStreamRequest(
+      pathOf(method), encoder(method.input), decoder(method.output), request, new Metadata(), { deadline },
+    );
+    const cancel = () => call.cancel();
+    signal?.addEventListener("abort", cancel);
+    try {
+      yield* call;
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : error;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      cancel();
+    }
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import { at, present } from "./errors.js";
-import type { ListNodesResponse } from "./gen/mooring/v1/cluster_service_pb.js";
+import type { ListNodesResponse, WatchNodesResponse } from "./gen/mooring/v1/cluster_service_pb.js";
 import type { NodeIndices, NodeIndicesSchema, NodeList } from "./gen/mooring/v1/nodes_pb.js";
 
 /** The index in an answer for a pod without a node. */
@@ -30,7 +30,7 @@ export class NodeTable {
   }
 
   /** Takes all nodes, or what changed since `epoch`: the parts of one answer. Says what it made of them. */
-  apply(parts: readonly ListNodesResponse[]): NodeUpdate {
+  apply(parts: readonly (ListNodesResponse | WatchNodesResponse)[]): NodeUpdate {
     const complete = parts[0]?.complete ?? false;
     if (complete) {
       this.#names.clear();

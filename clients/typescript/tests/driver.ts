@@ -4,9 +4,10 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 
+import { create } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 
-import { ContractClass, PluginService } from "../src/contract.js";
+import { ContractClass, PluginService, PodReferenceSchema } from "../src/contract.js";
 import { type CallOptions, Client, CommitMode, CommitOutcome, MooringError, Session, type Verdict, VerdictCode } from "../src/index.js";
 
 /** A command, with arguments as the suite has checked them. */
@@ -24,6 +25,7 @@ const client = new Client(positionals[0]!, {
 
 const named = (names: Record<number, string>, value = 0) => (value ? names[value] : "");
 const verdictOf = ({ code, plugin, reasons, message }: Verdict) => ({ code: named(VerdictCode, code), plugin, reasons, message });
+const referenceOf = ({ namespace, name, uid } = create(PodReferenceSchema)) => ({ namespace, name, uid });
 const objectOf = <A, B>(map: ReadonlyMap<string, A>, value: (each: A) => B) =>
   Object.fromEntries([...map].map(([name, each]) => [name, value(each)]));
 const stateOf = ({ changeCount, nodeCount, podCount }: Awaited<ReturnType<Session["revert"]>>) =>
@@ -39,9 +41,31 @@ const CALLS: { readonly [call: string]: (command: Command, options: CallOptions)
     const { verdict, outcome } = await client.reserve(pod, node, { ...options, profile });
     return { verdict: verdictOf(verdict), outcome: named(CommitOutcome, outcome) };
   },
+  async unreserve({ pods }, options) {
+    const ended = await client.unreserve(pods.map(({ uid }: { uid: string }) => uid), options);
+    return { released: ended.filter(({ released }) => released).map(({ uid }) => uid) };
+  },
+  async list_reservations(_, options) {
+    return (await client.listReservations(options)).map(({ pod, node }) => ({ ...referenceOf(pod), node }));
+  },
   async list_nodes({ labels }, options) {
     const { epoch, added } = await client.listNodes({ ...options, labelSelector: labels });
     return { epoch, nodes: added };
+  },
+  async watch_nodes({ updates }, options) {
+    const taken = [];
+    for await (const update of client.watchNodes(options)) {
+      if (taken.push(update) === updates) break;
+    }
+    return taken;
+  },
+  async watch_decisions({ updates, after }, options) {
+    const taken = [];
+    for await (const { decisions } of client.watchDecisions({ ...options, afterSeq: after === undefined ? after : BigInt(after) })) {
+      taken.push(...decisions.map(({ seq, pod, node }) => ({ seq, pod: referenceOf(pod), node })));
+      if (taken.length >= updates) break;
+    }
+    return taken.slice(0, updates);
   },
   async filter({ pod, among, session, profile }, options) {
     const { verdict, nodes } = await client.filter(pod, { ...options, among, session, profile });

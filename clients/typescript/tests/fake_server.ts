@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import {
   create,
   type DescMessage,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
@@ -12,15 +13,16 @@ import {
 } from "@bufbuild/protobuf";
 import { anyPack, AnySchema } from "@bufbuild/protobuf/wkt";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { type handleUnaryCall, Metadata, Server, ServerCredentials, type ServiceError, status } from "@grpc/grpc-js";
+import { type handleServerStreamingCall, type handleUnaryCall, Metadata, Server, ServerCredentials, type ServiceError, status } from "@grpc/grpc-js";
 
 import { CallErrorSchema, ErrorReason } from "../src/contract.js";
 import { Client } from "../src/index.js";
 
-/** A call that the server must receive, and what it answers. */
+/** A call that the server must receive, and its answers. */
 export interface Step {
   readonly path: string;
-  answer(request: Uint8Array): Uint8Array;
+  readonly streaming?: boolean;
+  answer(request: Uint8Array): Iterable<Uint8Array>;
 }
 
 type Init<D extends DescMessage> = MessageInitShape<D>;
@@ -35,7 +37,23 @@ export function reply<I extends DescMessage, O extends DescMessage>(
     answer(bytes) {
       const request = fromBinary(method.input, bytes);
       const init = typeof answer === "function" ? answer(request) : answer;
-      return toBinary(method.output, create(method.output, init as Init<O>));
+      return [toBinary(method.output, create(method.output, init as Init<O>))];
+    },
+  };
+}
+
+/** A step that checks the request and answers many times; then the stream ends, or fails with that code. */
+export function stream<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodServerStreaming<I, O>,
+  answers: (request: MessageShape<I>) => Init<O>[],
+  code?: status,
+): Step {
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    streaming: true,
+    *answer(bytes) {
+      for (const init of answers(fromBinary(method.input, bytes))) yield toBinary(method.output, create(method.output, init));
+      if (code !== undefined) throw failure(code, undefined, {});
     },
   };
 }
@@ -85,16 +103,29 @@ export class FakeServer implements AsyncDisposable {
   static async start(...steps: Step[]): Promise<FakeServer> {
     const server = new Server();
     const bytes = (message: Uint8Array) => Buffer.from(message);
-    const take: handleUnaryCall<Buffer, Uint8Array> = (call, callback) => {
+    const taken = (path: string, request: Uint8Array): Iterable<Uint8Array> => {
       const step = steps.shift();
-      if (step?.path !== call.getPath()) return callback({ code: status.INTERNAL, details: `expected ${step?.path}` });
+      if (step?.path === path) return step.answer(request);
+      throw { code: status.INTERNAL, details: `expected ${step?.path}` };
+    };
+    const once: handleUnaryCall<Buffer, Uint8Array> = (call, callback) => {
       try {
-        callback(null, step.answer(call.request));
+        callback(null, [...taken(call.getPath(), call.request)][0]);
       } catch (error) {
         callback(error as Partial<ServiceError>);
       }
     };
-    for (const { path } of steps) server.register(path, take, bytes, bytes, "unary");
+    const many: handleServerStreamingCall<Buffer, Uint8Array> = (call) => {
+      try {
+        for (const answer of taken(call.getPath(), call.request)) call.write(answer);
+        call.end();
+      } catch (error) {
+        call.emit("error", error);
+      }
+    };
+    for (const { path, streaming } of steps) {
+      server.register(path, streaming ? many : once, bytes, bytes, streaming ? "serverStream" : "unary");
+    }
     const port = await promisify(server.bindAsync.bind(server))("127.0.0.1:0", ServerCredentials.createInsecure());
     return new FakeServer(server, steps, `127.0.0.1:${port}`);
   }

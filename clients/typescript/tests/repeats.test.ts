@@ -37,8 +37,8 @@ test("pauses grow to a second, and half of each is by chance", () => {
 });
 
 test("what the server did not begin is repeated, even if it is not idempotent", async () => {
-  const refused = fail(openSession, status.RESOURCE_EXHAUSTED, ErrorReason.OVERLOADED);
-  const session = await ask([refused, refused, reply(openSession, { session: { id: "s1" } })], (client) => client.openSession());
+  const rejected = fail(openSession, status.RESOURCE_EXHAUSTED, ErrorReason.OVERLOADED);
+  const session = await ask([rejected, rejected, reply(openSession, { session: { id: "s1" } })], (client) => client.openSession());
   assert.equal(session.id, "s1");
 });
 
@@ -73,8 +73,8 @@ test("a commit follows the leader and stays there; other calls don't", async () 
 test("a signal ends a pause with its reason", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
-  const refused = fail(getCapabilities, status.UNAVAILABLE, ErrorReason.NOT_SYNCED);
-  const aborting = { ...refused, answer: (request: Uint8Array) => (setImmediate(() => controller.abort(reason)), refused.answer(request)) };
+  const rejected = fail(getCapabilities, status.UNAVAILABLE, ErrorReason.NOT_SYNCED);
+  const aborting: typeof rejected = { ...rejected, answer: (request: Uint8Array) => (setImmediate(() => controller.abort(reason)), rejected.answer(request)) };
   await assert.rejects(
     ask([aborting], (client) => client.call(getCapabilities, {}, { signal: controller.signal })),
     (error) => error === reason,

@@ -26,15 +26,30 @@ pub struct Step {
     answer: Box<dyn Fn(Bytes) -> Answer + Send>,
 }
 
-type Answer = Result<Vec<u8>, (Code, Option<CallError>)>;
+/// Messages, then success, or a failure and its detail.
+type Answer = (Vec<Vec<u8>>, Option<(Code, Option<CallError>)>);
 
 /// A step that answers.
 pub fn reply<R: Call + Default>(answer: impl Fn(R) -> R::Response + Send + 'static) -> Step {
+    stream(R::PATH, move |request| vec![answer(request)], None)
+}
+
+/// A step that answers many times; then the stream ends, or fails with that code.
+pub fn stream<R: Message + Default, A: Message>(
+    path: &'static str,
+    answers: impl Fn(R) -> Vec<A> + Send + 'static,
+    code: Option<Code>,
+) -> Step {
     let answer = move |request| {
-        Ok(answer(R::decode(request).expect("a request of the contract")).encode_to_vec())
+        let request = R::decode(request).expect("a request of the contract");
+        let messages = answers(request)
+            .iter()
+            .map(Message::encode_to_vec)
+            .collect();
+        (messages, code.map(|code| (code, None)))
     };
     Step {
-        path: R::PATH,
+        path,
         answer: Box::new(answer),
     }
 }
@@ -43,7 +58,7 @@ pub fn reply<R: Call + Default>(answer: impl Fn(R) -> R::Response + Send + 'stat
 pub fn lose<R: Call>(code: Code) -> Step {
     Step {
         path: R::PATH,
-        answer: Box::new(move |_| Err((code, None))),
+        answer: Box::new(move |_| (Vec::new(), Some((code, None)))),
     }
 }
 
@@ -60,7 +75,7 @@ pub fn fail<R: Call>(code: Code, reason: ErrorReason, metadata: &[(&str, &str)])
     };
     Step {
         path: R::PATH,
-        answer: Box::new(move |_| Err((code, Some(detail.clone())))),
+        answer: Box::new(move |_| (Vec::new(), Some((code, Some(detail.clone()))))),
     }
 }
 
@@ -122,22 +137,22 @@ async fn take(
         .expect("no panic")
         .pop_front()
         .filter(|step| step.path == path);
-    let answer = match step {
+    let (messages, failure) = match step {
         Some(step) => (step.answer)(message.slice(5..)),
-        None => Err((Code::Internal, None)),
+        None => (Vec::new(), Some((Code::Internal, None))),
     };
+    let (code, detail) = failure.unwrap_or((Code::Ok, None));
     let mut trailers = HeaderMap::new();
-    let code = answer.as_ref().err().map_or(Code::Ok, |(code, _)| *code) as i32;
-    trailers.insert("grpc-status", HeaderValue::from(code));
-    let body = match answer {
-        Ok(message) => framed(&message),
-        Err((_, detail)) => {
-            if let Some(detail) = detail {
-                trailers.insert("grpc-status-details-bin", status_of(&detail));
-            }
-            Bytes::new()
-        }
-    };
+    trailers.insert("grpc-status", HeaderValue::from(code as i32));
+    if let Some(detail) = detail {
+        trailers.insert("grpc-status-details-bin", status_of(&detail));
+    }
+    let body = Bytes::from(
+        messages
+            .iter()
+            .flat_map(|message| framed(message))
+            .collect::<Vec<_>>(),
+    );
     let body = Full::new(body)
         .with_trailers(ready(Some(Ok(trailers))))
         .boxed_unsync();
@@ -147,11 +162,9 @@ async fn take(
     Ok(response.expect("headers of ours"))
 }
 
-fn framed(message: &[u8]) -> Bytes {
-    let mut frame = vec![0];
-    frame.extend_from_slice(&(message.len() as u32).to_be_bytes());
-    frame.extend_from_slice(message);
-    frame.into()
+fn framed(message: &[u8]) -> Vec<u8> {
+    let length = (message.len() as u32).to_be_bytes();
+    [&[0], &length[..], message].concat()
 }
 
 /// google.rpc.Status.
