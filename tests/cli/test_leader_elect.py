@@ -21,7 +21,8 @@ from tests.fake_api_server import FakeApiServer
 from tests.process import until
 from tests.service.harness import decode, failed
 
-ELECTION = {"leaderElect": True, "leaseDuration": "1.5s", "renewDeadline": "1s", "retryPeriod": "200ms"}
+ELECTION = {"leaderElect": True, "leaseDuration": "60s", "renewDeadline": "40s", "retryPeriod": "200ms"}
+"""A leader keeps its lease on a busy machine; it releases it at its end."""
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
