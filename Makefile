@@ -19,7 +19,7 @@ WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 # How many examples properties try: `dev` a fifth, `ci` all.
 HYPOTHESIS_PROFILE ?= dev
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS_PROFILE) --ignore=tests/laboratories/e2e
-# Tests start a hundred processes, each of which would compile mooring again: a third of its time.
+# Each process that a test starts would compile mooring again: a third of its time.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
