@@ -153,7 +153,11 @@ def test_slow_readers_are_dropped(monkeypatch: pytest.MonkeyPatch, asks_again: b
     monkeypatch.setattr(protocol, "SEND_SECONDS", 0.2)
     nodes = {"items": [{"metadata": {"name": f"n{i}"}, "pad": "x" * 10_000} for i in range(2000)]}
     large = question(NodeNames=None, Nodes=nodes)
-    with listening(FakeClient) as running, connect(running) as slow, connect(running) as good:
+    with (
+        listening(FakeClient, http_timeout=2 * PATIENCE) as running,
+        connect(running) as slow,
+        connect(running) as good,
+    ):
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         good.sendall(whole())
         assert answer(good).status == 200
