@@ -155,6 +155,7 @@ def test_a_taken_port(name: str, tmp_path: Path) -> None:
             assert "Traceback" not in run.log.read_text()
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_everything_is_ready() -> None:
     command: list[str | Path] = [BIN / "mooring", "run"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(PORTS), text=True) as process:

@@ -254,6 +254,7 @@ def test_it_says_at_its_start_what_kube_scheduler_does(fake: FakeApiServer, tmp_
     assert re.search(r"^\d{4}-\d\d-\d\dT[\d:.]+Z INFO mooring.start: Starting mooring ", text, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
     """Over HTTPS, as kube-scheduler."""
     port = free_port()

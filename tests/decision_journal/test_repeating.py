@@ -22,12 +22,13 @@ from mooring.testing import make_node, make_pod
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.decision_journal.churning import GATES, ZONE, churn, group_of
+from tests.examples import seeds
 from tests.runtime.test_group_cycle import group, member, node
 from tests.scheduler.world import World, configuration
 from tests.service.backends import direct, sent, world
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_what_is_decided_again_is_what_was_noted(seed: int) -> None:
     ends, told = churn(Random(seed), 150)
     assert set(ends) == {"same"}, told

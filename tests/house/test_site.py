@@ -74,7 +74,7 @@ def test_links_between_pages_stay_and_others_are_text(tmp_path: Path) -> None:
     pages.write_pages(tmp_path)
     text = (tmp_path / "docs" / "clients.md").read_text()
     assert "The contract is protos/mooring/v1: one RPC" in text
-    assert "[deploy/examples](../deploy/examples/README.md)" in text
+    assert "[Errors](../docs/errors.md)" in text
 
 
 def test_the_search_lists_guides_first_and_neither_changelog_nor_tests(tmp_path: Path) -> None:

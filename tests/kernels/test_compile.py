@@ -89,6 +89,7 @@ def test_a_test_meets_compiled_loops_only_where_it_asks_for_them() -> None:
             assert same.for_rows(1) is None
 
 
+@pytest.mark.slow
 def test_who_decides_all_day_has_them_compiled_before() -> None:
     same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
     with loops_compiled_by_calls():

@@ -28,6 +28,7 @@ from mooring.replay.lives import PlayedAttempt
 from mooring.testing import make_node, make_pod
 from mooring_client.recording.v1 import recording_pb2 as pb
 from tests.cli.commands import environment
+from tests.examples import seeds
 
 SECOND = 1_000_000
 HOSTNAME, GPU = "kubernetes.io/hostname", "example.com/gpu"
@@ -173,7 +174,7 @@ def apart() -> dict[str, Any]:
     return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_pods_placed_at_once_go_where_the_long_way_leads(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

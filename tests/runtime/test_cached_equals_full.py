@@ -238,6 +238,7 @@ def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: li
     History(tuning=CacheTuning(changed_rows=-1)).run([*EMPTY_NODES, *later])
 
 
+@pytest.mark.slow
 @examples(150)
 @given(st.sampled_from((-1, 1)), st.sampled_from((0, 2)), histories())
 def test_rows_that_a_compiled_pass_rates_make_no_difference(

@@ -95,7 +95,7 @@ def test_a_claim_that_pods_share_is_committed_for_all_of_them() -> None:
     request = pb.ScheduleGroupsRequest(groups=[asked], commit_mode=pb.COMMIT_MODE_BIND)
     with world(*objects, gates=GROUP_GATES, version=VERSION) as w, direct(w.backend) as stubs:
         (answer,) = stubs.scheduling.ScheduleGroups(request).groups
-    assert statuses_code(answer.status) == "SUCCESS", answer
+    assert statuses_code(answer.verdict) == "SUCCESS", answer
     assert {one.node for one in answer.pods} == {"b"}
 
 

@@ -31,6 +31,7 @@ from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.cycle import evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.testing import make_node, make_pod
+from tests.examples import seeds
 from tests.runtime.pure.engines import RACKS, Rules, nodes
 
 FILTERED: list[str] = []
@@ -141,7 +142,7 @@ class ByRackAsWritten(FilterPlugin[None], ScorePlugin[None]):
     in_rack, filter, score = ByRack.in_rack, ByRack.filter, ByRack.score
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_each_decision_by_counts_is_that_of_the_rule_as_written(seed: int) -> None:
     dice, engines = random.Random(seed), [Rules(ByRack), Rules(ByRackAsWritten)]
     for step in range(60):
@@ -165,7 +166,7 @@ def test_each_decision_by_counts_is_that_of_the_rule_as_written(seed: int) -> No
 @pytest.mark.parametrize(
     ("rule", "as_written"), [(Roomy, AsWritten), (Stretched, StretchedAsWritten)], ids=["raw", "stretched"]
 )
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_each_decision_is_that_of_the_rule_as_written(
     rule: type[Roomy], as_written: type[Roomy], seed: int
 ) -> None:
@@ -203,7 +204,7 @@ def verdicts(evaluation: Evaluation) -> list[Status]:
 
 
 @pytest.mark.parametrize("rule", [Roomy, Stretched, ByRack])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_answers_about_some_nodes_are_those_of_an_evaluation_in_full(
     rule: type[FilterPlugin[None]], seed: int
 ) -> None:

@@ -5,6 +5,7 @@ A pod's or node's name is never a label.
 
 import platform
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics
@@ -239,6 +240,7 @@ class MethodMetrics:
         metrics.sent.children[labels] = self.handled[grpc.StatusCode.OK]
 
 
+@cache
 def camel_case(code: grpc.StatusCode) -> str:
     """Return a code as gRPC's Go libraries spell it and dashboards expect it: InvalidArgument, Canceled."""
     if code is grpc.StatusCode.OK:

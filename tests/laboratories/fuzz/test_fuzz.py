@@ -197,7 +197,7 @@ def test_a_bug_that_is_put_in_is_found(
             error = tried(watching, data)[2]
             if error is not None and seen in f"{error!r} {error.__cause__!r}":
                 return
-    played, _ = play(TARGETS[target], 1, 400, patience=1.0)
+    played, _ = play(TARGETS[target], 1, 400, patience=60.0)
     assert seen in " ".join(played.findings)
 
 

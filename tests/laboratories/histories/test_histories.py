@@ -117,7 +117,7 @@ def test_threads_find_it_too(monkeypatch: Patch) -> None:
 def test_a_mismatch_is_shrunk_and_can_be_played_again(monkeypatch: Patch) -> None:
     nodes_never_move(monkeypatch)
     played = play(FORMS["process"], 2)
-    fewer = shrunk(FORMS["process"], played, patience=2.0)
+    fewer = shrunk(FORMS["process"], played, patience=60.0)
     assert "MismatchError" in fewer.mismatch
     assert len(fewer.steps) < len(played.steps)
     arguments = fewer.again.removeprefix("python -m tests.laboratories.histories ").split()
