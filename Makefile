@@ -23,7 +23,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-packaging test-web check e2e conformance bench bench-cluster bench-gate upstream soak histories fuzz doors format stubs docs names lock build web clean
+.PHONY: help run test test-slow test-packaging test-web check e2e conformance bench bench-ghz bench-cluster bench-gate upstream soak histories fuzz doors format stubs docs names lock build web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -72,9 +72,12 @@ conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler (VE
 PROGRAMS_ghz := ghz
 PROGRAMS_stored_cluster := etcd kube-apiserver
 
-bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes; PART=ghz, PART=peers or PART=stored_cluster: those (need Go)
+bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes; PART=peers or PART=stored_cluster: those (need Go)
 	$(if $(PROGRAMS_$(PART)),$(BIN)/python tests/laboratories/e2e/build.py $(PROGRAMS_$(PART)))
 	$(BIN)/python -m tests.laboratories.bench$(PART:%=.%) $(ARGS)
+
+bench-ghz: PART = ghz
+bench-ghz: bench ## Call each RPC of the core and of commits with ghz, beside a server that does nothing (needs Go)
 
 bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside a null binder and kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
 	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver kube-scheduler

@@ -1,4 +1,4 @@
-"""``make bench PART=ghz``: Schedule and Filter called by ghz, a client in Go, beside a null RPC.
+"""``make bench-ghz``: each RPC of the core and of commits called by ghz, a client in Go, beside a null RPC.
 
 Schedule is called by a light client as well, see ``light``, where that is installed.
 
@@ -25,7 +25,7 @@ import grpc
 
 from tests.laboratories.bench import light
 from tests.laboratories.bench.light import CHANGES, CHANGING, SAME_REQUEST
-from tests.laboratories.bench.loads import LOAD, Load, start_null_server
+from tests.laboratories.bench.loads import Load, start_null_server, text_of
 from tests.laboratories.bench.processes import start_server
 from tests.laboratories.bench.remote import UNLIMITED, Changes
 from tests.laboratories.bench.report import FOLDER, publish
@@ -63,9 +63,29 @@ CALLS = (
         },
     ),
     Call("schedule-batch", 100, SAME_REQUEST, {1: {"pods/s": "40k / 150k"}, 50: {"pods/s": "40k / 150k"}}),
-    Call("filter", 1, SAME_REQUEST, {}),
-    Call("filter-indices", 1, SAME_REQUEST, {}),
+    Call("schedule-reserve", 1, f"each pod takes a place; {CHANGES}", {1: {"times null": "2 / 1.4"}}),
+    *(
+        Call(name, 1, SAME_REQUEST, {1: {"times null": ratio}})
+        for name, ratio in {
+            "filter": "3 / 1.5",
+            "filter-indices": "3 / 1.5",
+            "score": "4 / 2",
+            "normalize-score": "4 / 2",
+            "explain": "10 / 5",
+            "preempt": "- / 2",
+            "reserve": "2 / 1.4",
+            "bind": "2 / 1.4",
+            "unreserve": "2 / 1.4",
+            "get-object": "2 / 1.4",
+            "list-nodes": "2 / 1.4",
+            "list-pending-pods": "2 / 1.4",
+            "list-plugins": "4 / 2",
+            "list-profiles": "4 / 2",
+            "get-capabilities": "4 / 2",
+        }.items()
+    ),
 )
+"""All of deploy/load but ``null``."""
 
 
 def workloads(nodes: int, seconds: float) -> list[Workload]:
@@ -83,8 +103,10 @@ def workloads(nodes: int, seconds: float) -> list[Workload]:
 
 
 def _prepare(call: Call, connections: int, nodes: int, seconds: float, running: ExitStack) -> Repeat:
-    server = start_server(running, nodes)["grpc"]
+    server = start_server(running, nodes, flags={"--insecure-binding": "true"})["grpc"]
     channel = running.enter_context(grpc.insecure_channel(server, UNLIMITED))
+    if call.name == "bind":
+        Load.of("reserve").answer(channel)
     changes, idle = Changes(channel), start_null_server(running, Load.of(call.name).answer(channel))
     load(call.name, server, connections, max(seconds / 4, SHORTEST))
 
@@ -112,13 +134,18 @@ def load(name: str, address: str, connections: int, seconds: float) -> dict[str,
         RuntimeError: Calls failed, or there were none.
     """
     flags = {
-        "--config": str(LOAD / f"{name}.json"),
         "--connections": str(connections),
         "--concurrency": str(connections),
         "--duration": f"{seconds:.2f}s",
         "--format": "json",
     }
-    with tempfile.NamedTemporaryFile(suffix=".json") as output:
+    with (
+        tempfile.NamedTemporaryFile("w", suffix=".json") as config,
+        tempfile.NamedTemporaryFile(suffix=".json") as output,
+    ):
+        config.write(text_of(name))
+        config.flush()
+        flags["--config"] = config.name
         options = [word for flag in flags.items() for word in flag]
         command = [str(BIN / "ghz"), *options, "--output", output.name, address]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -155,7 +182,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "ghz") 
     add("--record", action="store_true", help="write the tables into docs/figures, too")
     args = parser.parse_args(arguments)
     if not (BIN / "ghz").exists():
-        print("bench-ghz: ghz is not there; `make bench PART=ghz` builds it, which needs Go", file=sys.stderr)
+        print("bench-ghz: ghz is not there; `make bench-ghz` builds it, which needs Go", file=sys.stderr)
         return 1
     known = workloads(args.nodes, args.seconds)
     if light.missing():

@@ -12,10 +12,18 @@ import grpc
 from google.protobuf import descriptor_pool, json_format, message_factory
 
 from mooring_client.v1 import scheduling_service_pb2 as _pb  # noqa: F401 - its services are in the pool
+from tests.laboratories.bench.cluster import node_name
 from tests.laboratories.bench.processes import started
 from tests.laboratories.e2e.build import ROOT
 
 LOAD = ROOT / "deploy" / "load"
+
+_SAMPLE_NODE = "worker-a1"
+
+
+def text_of(name: str) -> str:
+    """A configuration of deploy/load, about a node of the benchmarks instead of one of the sample."""
+    return (LOAD / f"{name}.json").read_text(encoding="utf-8").replace(_SAMPLE_NODE, node_name(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class Load:
     @classmethod
     def of(cls, name: str) -> Load:
         """That of a configuration."""
-        config = json.loads((LOAD / f"{name}.json").read_bytes())
+        config = json.loads(text_of(name))
         service, _, method = config["call"].partition("/")
         sent = descriptor_pool.Default().FindServiceByName(service).methods_by_name[method].input_type
         message = json_format.ParseDict(config["data"], message_factory.GetMessageClass(sent)())

@@ -83,7 +83,7 @@ def serve_arguments(
         "--stop-grace": "1",
         **more,
     }
-    return ["serve", *(word for flag in flags.items() for word in flag)]
+    return ["serve", *(f"{name}={value}" for name, value in flags.items())]
 
 
 def start_server(
