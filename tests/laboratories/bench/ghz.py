@@ -76,6 +76,8 @@ CALLS = (
             "reserve": "2 / 1.4",
             "bind": "2 / 1.4",
             "unreserve": "2 / 1.4",
+            "unreserve-many": "2 / 1.4",
+            "list-reservations": "2 / 1.4",
             "get-object": "2 / 1.4",
             "list-nodes": "2 / 1.4",
             "list-pending-pods": "2 / 1.4",

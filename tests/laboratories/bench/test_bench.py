@@ -9,7 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.laboratories.bench import workload
+from mooring_client.v1 import cluster_service_pb2, plugin_service_pb2, scheduling_service_pb2
+from tests.laboratories.bench import ghz, loads, workload
 from tests.laboratories.bench.__main__ import main, workloads
 from tests.laboratories.bench.report import PAGES, grids, record
 from tests.laboratories.bench.workload import QUICK, Figure, Size, percentile
@@ -125,3 +126,17 @@ def test_workloads_that_measure_the_same_share_a_table_and_targets_stand_beside_
     assert second.header == ("workload", "p50 ms", "rps", "kube-scheduler elsewhere: all / sampled")
     assert second.rows == (("b/x", "1", "1", "9"),)
     assert third.rows == (("b/z", "1"),)
+
+
+def test_ghz_calls_each_rpc_of_the_core_and_of_commits() -> None:
+    called = {json.loads(loads.text_of(call.name))["call"] for call in ghz.CALLS}
+    called.add(json.loads(loads.text_of("null"))["call"])
+    others = {"ScheduleGroups", "PushObjects", "RemoveSource"}
+    assert called == {
+        f"{service.full_name}/{method.name}"
+        for module in (cluster_service_pb2, plugin_service_pb2, scheduling_service_pb2)
+        for service in module.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+        if not method.server_streaming and method.name not in others
+    }
+    assert {call.name for call in ghz.CALLS} | {"null"} == {file.stem for file in loads.LOAD.glob("*.json")}
