@@ -1,6 +1,7 @@
 """The contract suite: what its judge finds, what its cases cover, and the clients that play it."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -17,7 +18,7 @@ from mooring.client_check.cases import cases
 from mooring.client_check.playing import CasePlayer, Played, faults
 from mooring.client_check.scripted import METHODS
 from mooring_client.v1.errors_pb2 import ErrorReason
-from tests.cli.commands import call
+from tests.cli.commands import call, serving
 
 ROOT = Path(__file__).parents[2]
 CASES = {case.name: case for case in cases()}
@@ -173,7 +174,26 @@ def test_what_happened_is_judged_again(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_clients_are_in_five_languages() -> None:
-    assert {"python"} <= set(CLIENTS)
+    assert CLIENTS == ["go", "java", "python", "rust", "typescript"]
+
+
+EXAMPLES = {
+    "go": ("examples/first/main.go", ["go", "run", "./examples/first"]),
+    "java": (
+        "examples/First.java",
+        ["sh", "-c", 'exec java -cp "target/classes:$(cat target/classpath)" examples/First.java $0'],
+    ),
+    "rust": ("examples/schedule.rs", ["cargo", "run", "--quiet", "--example", "schedule", "--"]),
+    "typescript": ("examples/schedule.js", ["node", "examples/schedule.js"]),
+}
+"""The first example of each language, and how it is run."""
+
+
+@pytest.mark.parametrize("client", EXAMPLES)
+def test_the_page_shows_the_first_example(client: str) -> None:
+    file, _ = EXAMPLES[client]
+    page = (ROOT / "docs/client-in-ten-minutes.md").read_text()
+    assert f"\n{(ROOT / 'clients' / client / file).read_text().strip()}\n```\n" in page
 
 
 @pytest.mark.clients
@@ -189,3 +209,8 @@ def test_a_client_plays_the_suite(client: str) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    if client in EXAMPLES:
+        with serving() as started:
+            command = [*EXAMPLES[client][1], started.address("grpc")]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert re.fullmatch(r"web-1 worker-\w+ *\nweb-2 worker-\w+ *\n", done.stdout), done.stderr

@@ -310,6 +310,11 @@ def test_the_client_is_told_a_node(server: str, capsys: pytest.CaptureFixture[st
     assert re.fullmatch(r"[a-z0-9.-]+\n", printed("client.py", capsys, server))
 
 
+@pytest.mark.parametrize("name", ["ten_lines.py", "ten_minutes.py"])
+def test_a_first_client_places_two_pods(name: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.fullmatch(r"web-1 worker-\w+\nweb-2 worker-\w+\n", printed(name, capsys, server))
+
+
 def test_a_batch_is_placed(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in printed("batch.py", capsys, server).splitlines()] == [
         f"web-{number}" for number in range(100)
@@ -359,5 +364,7 @@ def test_every_marked_file_is_used() -> None:
             "scheduler.yaml",
             "second-scheduler.yaml",
             "session.py",
+            "ten_lines.py",
+            "ten_minutes.py",
         ]
     )
