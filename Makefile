@@ -23,7 +23,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-packaging test-web check e2e conformance bench bench-ghz bench-cluster bench-gate upstream soak histories fuzz doors format stubs docs names lock build web clean
+.PHONY: help run test test-slow test-clients test-packaging test-web check e2e conformance bench bench-ghz bench-cluster bench-gate upstream soak histories fuzz doors format stubs docs names lock build web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -38,6 +38,9 @@ test: $(VENV)/dev.stamp ## Run the fast tests, which need nothing but Python
 
 test-slow: $(VENV)/dev.stamp ## Run the tests that find little for their time: processes, most recorded answers, rounds of the laboratories
 	$(PYTEST) --dist worksteal -m slow $(ARGS)
+
+test-clients: $(VENV)/dev.stamp ## Build the clients of all languages, and play the contract suite with each (needs Go, Java with Maven, Node and Rust)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m clients tests/clients $(ARGS)
 
 test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them
 	$(PYTEST) --dist loadfile -m packaging $(ARGS)

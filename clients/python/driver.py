@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,23 @@ class Driver:
     def _reserve(self, pod: Json, **how: Any) -> Json:
         answer = self._client.reserve(_pod(pod), **how)
         return {"verdict": _verdict(answer.verdict), "outcome": _name(CommitOutcome, answer.outcome)}
+
+    def _unreserve(self, pods: Sequence[Json], **how: Any) -> Json:
+        ended = self._client.unreserve_many([pod["uid"] for pod in pods], **how)
+        return {"released": [each.uid for each in ended if each.released]}
+
+    def _list_reservations(self, **how: Any) -> list[Json]:
+        return [{**_reference(each.pod), "node": each.node} for each in self._client.list_reservations(**how)]
+
+    def _watch_nodes(self, updates: int, **how: Any) -> list[Json]:
+        return [asdict(each) for each in islice(self._client.watch_nodes(**how), updates)]
+
+    def _watch_decisions(self, updates: int, **how: Any) -> list[Json]:
+        made = (each for answer in self._client.watch_decisions(**how) for each in answer.decisions)
+        return [
+            {"seq": each.seq, "pod": _reference(each.pod), "node": each.node}
+            for each in islice(made, updates)
+        ]
 
     def _bind(self, pod: Json, **how: Any) -> Json:
         return {"outcome": _name(CommitOutcome, self._client.bind(PodReference(**pod), **how).outcome)}
@@ -126,6 +145,10 @@ def _json(document: Json) -> bytes:
 
 def _pod(given: Json) -> bytes | PodReference:
     return _json(given) if "metadata" in given else PodReference(**given)
+
+
+def _reference(pod: PodReference) -> Json:
+    return {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
 
 
 def _name(enum: Any, value: int) -> str:

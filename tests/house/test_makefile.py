@@ -56,6 +56,6 @@ def test_targets_that_the_documents_name_exist() -> None:
 
 def test_ci_runs_tests_checks_end_to_end_tests_and_the_gate() -> None:
     assert (
-        "for target in test test-slow test-packaging test-web check e2e bench-gate; do"
+        "for target in test test-slow test-clients test-packaging test-web check e2e bench-gate; do"
         in (ROOT / ".ci" / "run").read_text()
     )

@@ -5,6 +5,7 @@ from mooring_client.client import Client
 from mooring_client.errors import CallFailedError, reason_of
 from mooring_client.pods import Placement, Pods
 from mooring_client.session import Session, Trial
+from mooring_client.watches import NodeUpdate
 
 __version__ = "0.1.0"
 
@@ -14,6 +15,7 @@ __all__ = [
     "Explained",
     "ExplainedNode",
     "Filtered",
+    "NodeUpdate",
     "Placement",
     "PluginScore",
     "Pods",

@@ -6,13 +6,13 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
 
 import grpc
 from google.protobuf.message import Message
 
-from mooring_client.errors import NOT_LEADER, CallFailedError, failure_of
+from mooring_client.errors import NOT_LEADER, CallFailedError, failure_of, stream_ended
 from mooring_client.v1 import (
     cluster_service_pb2,
     decision_service_pb2,
@@ -30,6 +30,8 @@ Request = TypeVar("Request", bound=Message)
 Answer = TypeVar("Answer", bound=Message)
 Method = Callable[["Stubs"], "grpc.UnaryUnaryMultiCallable[Request, Answer]"]
 """Selects an RPC."""
+StreamMethod = Callable[["Stubs"], "grpc.UnaryStreamMultiCallable[Request, Answer]"]
+"""Selects an RPC that answers with a stream."""
 
 FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 1.0
@@ -96,6 +98,10 @@ class Pauses:
         """The seconds that are left, 0 or more; None = no limit."""
         return None if self._until == math.inf else max(self._until - time.monotonic(), 0.0)
 
+    def reset(self) -> None:
+        """Begin with short pauses again."""
+        self._longest = FIRST_PAUSE
+
     def before_again(self, error: CallFailedError) -> None:
         """Wait before the next attempt; raise the ``error`` instead if that would begin too late."""
         pause = self._longest * random.uniform(0.5, 1.0)  # noqa: S311  # it spreads load, it protects nothing
@@ -153,6 +159,38 @@ class Calls:
                 failed = failure_of(error, idempotent=request.DESCRIPTOR.full_name in IDEMPOTENT)
             if failed.reason in ("", NOT_LEADER):
                 self._leader = failed.metadata.get("leader_address") or self._target
+            if not failed.repeatable:
+                raise failed
+            pauses.before_again(failed)
+
+    def stream(
+        self, method: StreamMethod[Request, Answer], request: Request, pauses: Pauses
+    ) -> Iterator[tuple[Answer, bool]]:
+        """Yield the messages of a stream, and whether each is the first of a call.
+
+        When a call ends, or fails in a way that passes, ``request`` is sent again as it is then.
+
+        Args:
+            method: The RPC, of some stubs.
+            request: Its request; the caller changes it so that the next call goes on.
+            pauses: Those of the operation.
+
+        Raises:
+            CallFailedError: It failed for a reason that remains, or time is over.
+        """
+        while True:
+            call: Any = method(self._stubs(self._target))(request, timeout=pauses.left)
+            begins = True
+            try:
+                for message in call:
+                    pauses.reset()
+                    yield message, begins
+                    begins = False
+                failed = stream_ended()
+            except grpc.RpcError as error:
+                failed = failure_of(error, idempotent=True)
+            finally:
+                call.cancel()
             if not failed.repeatable:
                 raise failed
             pauses.before_again(failed)

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Final, Self
 
 import grpc
 
-from mooring_client.calls import Calls
+from mooring_client.calls import Calls, Pauses
 from mooring_client.errors import CallFailedError
 from mooring_client.nodes import NodeTable, listed
 from mooring_client.pods import source_of
 from mooring_client.questions import Questions
 from mooring_client.session import Session
 from mooring_client.v1.cluster_service_pb2 import ListNodesRequest, RemoveSourceRequest
+from mooring_client.v1.decision_service_pb2 import WatchDecisionsRequest, WatchDecisionsResponse
 from mooring_client.v1.nodes_pb2 import NODE_FORM_NAMES
 from mooring_client.v1.objects_pb2 import PodReference
 from mooring_client.v1.plugin_service_pb2 import GetCapabilitiesRequest, GetCapabilitiesResponse
 from mooring_client.v1.scheduling_service_pb2 import (
     BindRequest,
     BindResponse,
+    ListReservationsRequest,
+    Reservation,
     ReserveRequest,
     ReserveResponse,
+    UnreservedPod,
+    UnreserveManyRequest,
     UnreserveRequest,
 )
+from mooring_client.watches import NodeUpdate, decisions, node_updates
 
 MAX_MESSAGE_BYTES: Final = 64 << 20
 """The largest answer that a client takes unless it is told otherwise."""
@@ -76,6 +83,40 @@ class Client(Questions):
         """End the reservation of a pod; whether it had one."""
         request = UnreserveRequest(pod=pod)
         return self._send(lambda stubs: stubs.scheduling.Unreserve, request, timeout, commits=True).released
+
+    def unreserve_many(self, uids: Sequence[str], *, timeout: float | None = None) -> list[UnreservedPod]:
+        """End the reservations of the pods with these UIDs; one result for each."""
+        request = UnreserveManyRequest(uids=uids)
+        answer = self._send(lambda stubs: stubs.scheduling.UnreserveMany, request, timeout, commits=True)
+        return list(answer.pods)
+
+    def list_reservations(self, *, timeout: float | None = None) -> list[Reservation]:
+        """Return the reservations of the process that answers, all pages."""
+        request, pauses = ListReservationsRequest(), self._pauses(timeout)
+        found: list[Reservation] = []
+        while True:
+            answer = self._calls.send(
+                lambda stubs: stubs.scheduling.ListReservations, request, pauses, commits=True
+            )
+            found.extend(answer.reservations)
+            if not answer.next_page_token:
+                return found
+            request.page_token = answer.next_page_token
+
+    def watch_nodes(self, *, timeout: float | None = None) -> Iterator[NodeUpdate]:
+        """Yield every node, then what changes; without ``timeout`` for as long as it is read."""
+        return node_updates(self._calls, Pauses(timeout))
+
+    def watch_decisions(
+        self, after: int | None = None, *, timeout: float | None = None
+    ) -> Iterator[WatchDecisionsResponse]:
+        """Yield decisions as they are made, or those after a ``seq`` and then new ones.
+
+        Args:
+            after: The seq; None = new ones only.
+            timeout: Seconds; None = for as long as it is read.
+        """
+        return decisions(self._calls, WatchDecisionsRequest(after_seq=after), Pauses(timeout))
 
     def bind(
         self, pod: PodReference, node: str, *, profile: str = "", timeout: float | None = None

@@ -81,6 +81,11 @@ def other_epoch() -> CallFailedError:
     return CallFailedError(grpc.StatusCode.FAILED_PRECONDITION, text, detail, repeatable=True)
 
 
+def stream_ended() -> CallFailedError:
+    """Return the failure of a stream that the server ended, as it does after some minutes."""
+    return CallFailedError(grpc.StatusCode.UNAVAILABLE, "the stream has ended", CallError(), repeatable=True)
+
+
 def detail_of(error: grpc.RpcError) -> CallError:
     """Return the typed detail of a gRPC error; an empty one without."""
     found = CallError()

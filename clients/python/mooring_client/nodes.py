@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from mooring_client.calls import Calls, Pauses
+from mooring_client.errors import CallFailedError
 from mooring_client.v1.cluster_service_pb2 import ListNodesRequest, ListNodesResponse
 from mooring_client.v1.nodes_pb2 import NODE_FORM_NAMES, NodeIndices
 
@@ -61,9 +62,18 @@ def listed(calls: Calls, request: ListNodesRequest, pauses: Pauses) -> ListNodes
     Raises:
         CallFailedError: The nodes could not be read.
     """
-    whole = calls.send(lambda stubs: stubs.cluster.ListNodes, request, pauses)
-    while whole.next_page_token:
-        request.page_token = whole.next_page_token
+    token = ""
+    whole = ListNodesResponse()
+    while True:
+        request.page_token = token
+        try:
+            whole.MergeFrom(calls.send(lambda stubs: stubs.cluster.ListNodes, request, pauses))
+        except CallFailedError as error:
+            if error.reason != "PAGE_TOKEN_STALE" or not token:
+                raise
+            pauses.before_again(error)
+            whole.Clear()
+        token = whole.next_page_token
         whole.ClearField("next_page_token")
-        whole.MergeFrom(calls.send(lambda stubs: stubs.cluster.ListNodes, request, pauses))
-    return whole
+        if not token and whole.HasField("provenance"):
+            return whole

@@ -1,4 +1,4 @@
-"""An address that stays while the server behind it restarts, and certificates."""
+"""An address that stays the same across restarts of the server behind it, and certificates."""
 
 from __future__ import annotations
 

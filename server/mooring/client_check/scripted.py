@@ -104,13 +104,16 @@ class Scene:
         for message in entry.messages if entry.reply is None else [entry.reply]:
             yield json_format.ParseDict(message, kind())
         if entry.drop:
+            # The messages have to arrive first.
+            over.wait(0.5 if entry.messages else 0)
             self.cut()
         if entry.drop or entry.hang:
             gone = threading.Event()
-            context.add_callback(gone.set)
-            gone.wait()
+            if context.add_callback(gone.set):  # False: it has ended already
+                gone.wait()
         if entry.fail:
-            context.set_trailing_metadata(((DETAILS_KEY, details_of(entry.fail)),))
+            if entry.fail.reason:
+                context.set_trailing_metadata(((DETAILS_KEY, details_of(entry.fail)),))
             context.abort(getattr(grpc.StatusCode, entry.fail.code), "as the case says")
 
 
@@ -177,9 +180,7 @@ def _readable(value: Any) -> Any:
 
 
 def details_of(failing: Failing) -> bytes:
-    """Return the status that the trailers of a failed call have; empty without a reason."""
-    if not failing.reason:
-        return b""
+    """Return the status in the trailers of a call that failed for a reason."""
     reason = (
         failing.reason
         if isinstance(failing.reason, int)
