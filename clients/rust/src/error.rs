@@ -60,7 +60,7 @@ impl Error {
         let repeatable = match Rule::of(reason, code) {
             Rule::Always | Rule::Leader | Rule::Refresh => true,
             Rule::Idempotent => idempotent,
-            Rule::Never => false,
+            Rule::List | Rule::Never => false,
         };
         Box::new(Self {
             code,

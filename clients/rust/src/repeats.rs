@@ -15,6 +15,8 @@ pub(crate) enum Rule {
     Leader,
     /// Lists the nodes, translates, and repeats it.
     Refresh,
+    /// Reads the list from the beginning.
+    List,
     /// Fails.
     Never,
 }
@@ -32,6 +34,7 @@ impl Rule {
             ) => Self::Idempotent,
             Some(R::NotLeader) => Self::Leader,
             Some(R::NodeEpochStale) => Self::Refresh,
+            Some(R::PageTokenStale) => Self::List,
             _ => Self::Never,
         }
     }

@@ -8,9 +8,9 @@ import { CommitMode, ScheduleGroupsRequestSchema, ScheduleRequestSchema, Schedul
 /**
  * What a client does about a failed call:
  * always = repeats it, as nothing was done; idempotent = repeats it if it may happen twice; leader = repeats it at the leader;
- * refresh = lists the nodes and translates again; never = fails.
+ * refresh = lists the nodes and translates again; list = reads a list from the beginning; never = fails.
  */
-export type Rule = "always" | "idempotent" | "leader" | "refresh" | "never";
+export type Rule = "always" | "idempotent" | "leader" | "refresh" | "list" | "never";
 
 const RULES: { readonly [reason in Reason]?: Rule } = {
   API_SERVER_UNAVAILABLE: "idempotent",
@@ -20,6 +20,7 @@ const RULES: { readonly [reason in Reason]?: Rule } = {
   NOT_SYNCED: "always",
   OBJECT_CHANGED: "idempotent",
   OVERLOADED: "always",
+  PAGE_TOKEN_STALE: "list",
   STATE_STALE: "always",
   PLUGIN_UNAVAILABLE: "idempotent",
   WORKERS_ABANDONED: "always",
