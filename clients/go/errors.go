@@ -75,3 +75,12 @@ func errorOf(err error) *Error {
 	}
 	return e
 }
+
+// otherEpoch is what failed if an answer has indices that can't be translated.
+func otherEpoch() *Error {
+	const message = "the nodes of the answer are not those that the server lists"
+	return &Error{
+		Code: codes.FailedPrecondition, Reason: mooringv1.ErrorReason_ERROR_REASON_NODE_EPOCH_STALE, Message: message,
+		status: status.New(codes.FailedPrecondition, message),
+	}
+}

@@ -154,3 +154,26 @@ func invalid(field, why string) error {
 	})
 	return told.Err()
 }
+
+// WatchNodes sends what it is told to for one call after the other: messages, then an error or the end.
+func (f *fake) WatchNodes(request *v1.WatchNodesRequest, stream grpc.ServerStreamingServer[v1.WatchNodesResponse]) error {
+	f.mutex.Lock()
+	f.got = append(f.got, request)
+	answers := f.answers["WatchNodes"]
+	if len(answers) > 0 {
+		f.answers["WatchNodes"] = answers[1:]
+	}
+	f.mutex.Unlock()
+	if len(answers) == 0 {
+		return status.Error(codes.Internal, "no more calls were expected")
+	}
+	for _, each := range answers[0].([]any) {
+		if err, is := each.(error); is {
+			return err
+		}
+		if err := stream.Send(each.(*v1.WatchNodesResponse)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

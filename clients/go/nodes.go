@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 
+	"google.golang.org/protobuf/proto"
+
 	v1 "mooring.dev/go/mooring/mooringv1"
 )
 
@@ -126,37 +128,44 @@ func (c *Client) byIndex(ctx context.Context, among []string) (*v1.NodeSelection
 }
 
 // asking asks about the nodes that are meant, and returns their names, too. It asks again if the server's indices are others
-// by now.
+// by now, the first time at once.
 func asking[A interface{ GetNodes() *v1.NodeList }](
 	ctx context.Context, c *Client, question Question, call func(*v1.NodeSelection) (A, error),
 ) (A, []string, error) {
-	var none A
 	if question.Pod.err != nil {
-		return none, nil, question.Pod.err
+		return *new(A), nil, question.Pod.err
 	}
-	for {
-		nodes, table := byName(question.Among), (*nodeTable)(nil)
-		if question.Session == "" { // A session has indices of its own.
-			var err error
-			if nodes, table, err = c.byIndex(ctx, question.Among); err != nil {
-				return none, nil, err
-			}
-		}
-		answer, err := call(nodes)
-		if table != nil && isStale(err) {
-			if _, err := c.refreshed(ctx, table); err != nil {
-				return none, nil, err
-			}
-			continue
-		}
-		if err != nil {
-			return none, nil, err
-		}
-		names, known, err := c.namesOf(ctx, answer.GetNodes(), question.Among)
-		if known || err != nil {
+	var pause pauses
+	for first := true; ; first = false {
+		answer, names, err := askingOnce(ctx, c, question, call)
+		if !isStale(err) {
 			return answer, names, err
 		}
+		if !first && !pause.next(ctx) {
+			e := errorOf(err)
+			e.Repeatable = true
+			return answer, nil, e
+		}
 	}
+}
+
+func askingOnce[A interface{ GetNodes() *v1.NodeList }](
+	ctx context.Context, c *Client, question Question, call func(*v1.NodeSelection) (A, error),
+) (answer A, names []string, err error) {
+	nodes, table := byName(question.Among), (*nodeTable)(nil)
+	if question.Session == "" { // A session has indices of its own.
+		if nodes, table, err = c.byIndex(ctx, question.Among); err != nil {
+			return answer, nil, err
+		}
+	}
+	if answer, err = call(nodes); err == nil {
+		names, err = c.namesOf(ctx, answer.GetNodes(), question.Among)
+	} else if isStale(err) {
+		if _, failed := c.refreshed(ctx, table); failed != nil {
+			err = failed
+		}
+	}
+	return answer, names, err
 }
 
 func isStale(err error) bool {
@@ -164,27 +173,28 @@ func isStale(err error) bool {
 	return e != nil && e.Reason == v1.ErrorReason_ERROR_REASON_NODE_EPOCH_STALE
 }
 
-// namesOf returns the names of an answer's nodes, false if their indices are neither of the table's epoch nor of a newer one's.
-func (c *Client) namesOf(ctx context.Context, nodes *v1.NodeList, among []string) ([]string, bool, error) {
+// namesOf returns the names of an answer's nodes. Indices that are neither of the table's epoch nor of a newer one's are stale.
+func (c *Client) namesOf(ctx context.Context, nodes *v1.NodeList, among []string) ([]string, error) {
 	switch nodes := nodes.GetNodes().(type) {
 	case nil:
-		return among, true, nil // The answer is in the order of the question.
+		return among, nil // The answer is in the order of the question.
 	case *v1.NodeList_Names:
-		return nodes.Names.GetNames(), true, nil
+		return nodes.Names.GetNames(), nil
 	case *v1.NodeList_Indices:
 		table := c.table.Load()
-		names, known := table.translate(nodes.Indices)
-		if known {
-			return names, true, nil
+		if names, known := table.translate(nodes.Indices); known {
+			return names, nil
 		}
 		table, err := c.refreshed(ctx, table)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		names, known = table.translate(nodes.Indices)
-		return names, known, nil
+		if names, known := table.translate(nodes.Indices); known {
+			return names, nil
+		}
+		return nil, otherEpoch()
 	default:
-		return nil, false, fmt.Errorf("mooring: the answer has nodes as %T", nodes)
+		return nil, fmt.Errorf("mooring: the answer has nodes as %T", nodes)
 	}
 }
 
@@ -206,6 +216,18 @@ func (c *Client) ListNodes(ctx context.Context, labels string) (*Listed, error) 
 	return &Listed{answer.GetProvenance().GetNodeEpoch(), answer.GetNodes().GetNames().GetNames()}, nil
 }
 
+// listed follows the pages of a list to the end.
 func (c *Client) listed(ctx context.Context, request *v1.ListNodesRequest) (*v1.ListNodesResponse, error) {
-	return c.cluster.ListNodes(ctx, request)
+	whole := &v1.ListNodesResponse{}
+	for {
+		page, err := c.cluster.ListNodes(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		proto.Merge(whole, page)
+		if page.NextPageToken == "" {
+			return whole, nil
+		}
+		request.PageToken = page.NextPageToken
+	}
 }

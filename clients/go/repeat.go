@@ -62,13 +62,15 @@ func isIdempotent(method string) bool {
 // commits tells whether only the leader makes such a call.
 func commits(request any) bool {
 	switch request := request.(type) {
-	case *v1.BindRequest, *v1.ReserveRequest, *v1.UnreserveRequest:
+	case *v1.BindRequest, *v1.ReserveRequest, *v1.UnreserveRequest, *v1.UnreserveManyRequest:
 		return true
 	case interface {
 		GetSession() string
 		GetCommitMode() v1.CommitMode
 	}:
-		return request.GetSession() == "" && request.GetCommitMode() > v1.CommitMode_COMMIT_MODE_DRY_RUN
+		mode := request.GetCommitMode()
+		return request.GetSession() == "" &&
+			(mode == v1.CommitMode_COMMIT_MODE_RESERVE || mode == v1.CommitMode_COMMIT_MODE_BIND)
 	}
 	return false
 }

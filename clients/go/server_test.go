@@ -20,7 +20,7 @@ import (
 )
 
 // sample starts `mooring serve` on the sample cluster and returns its address.
-func sample(t *testing.T, listen string) string {
+func sample(t testing.TB, listen string) string {
 	t.Helper()
 	program := os.Getenv("MOORING")
 	if program == "" {
@@ -52,7 +52,7 @@ func sample(t *testing.T, listen string) string {
 	return ""
 }
 
-func connect(t *testing.T, address string) *mooring.Client {
+func connect(t testing.TB, address string) *mooring.Client {
 	t.Helper()
 	client, err := mooring.New(address)
 	if err != nil {

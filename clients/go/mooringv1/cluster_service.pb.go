@@ -345,6 +345,10 @@ type ListNodesRequest struct {
 	// OPTIONAL. Lists the nodes with such labels: a selector as kubectl takes it, such as "zone in (a, b),!gpu". Not together with
 	// since_epoch.
 	LabelSelector string `protobuf:"bytes,3,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
+	// OPTIONAL. The most nodes of a page, 1 to 131,072; default as many as fit into 2 MiB.
+	PageSize uint32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// OPTIONAL. The next_page_token of the page before; the rest of the request must be the same.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -400,10 +404,24 @@ func (x *ListNodesRequest) GetLabelSelector() string {
 	return ""
 }
 
+func (x *ListNodesRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListNodesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // Response of ClusterService.ListNodes.
 type ListNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The state now; its node_epoch is what the indices belong to.
+	// The state when the first page was listed; its node_epoch is what the indices belong to.
 	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
 	// Whether this is every node, or every one with the labels. If not, it is the difference to since_epoch.
 	Complete bool `protobuf:"varint,2,opt,name=complete,proto3" json:"complete,omitempty"`
@@ -412,10 +430,12 @@ type ListNodesResponse struct {
 	// Their names, in the same order; as ListNodesRequest.form says.
 	Nodes *NodeList `protobuf:"bytes,4,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// Indices that are free or have another node now, ascending, and those given out for the first time. One that has a node
-	// is also in indices. Empty if complete.
+	// is also in indices. Empty if complete. All of them are in the first page.
 	RemovedIndices []uint32 `protobuf:"fixed32,5,rep,packed,name=removed_indices,json=removedIndices,proto3" json:"removed_indices,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The page_token of the next page, empty on the last one. A page is kept for a minute.
+	NextPageToken string `protobuf:"bytes,6,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListNodesResponse) Reset() {
@@ -483,6 +503,159 @@ func (x *ListNodesResponse) GetRemovedIndices() []uint32 {
 	return nil
 }
 
+func (x *ListNodesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Request of ClusterService.WatchNodes.
+type WatchNodesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// OPTIONAL. Begins with what changed since this node_epoch. Absent: with every node.
+	SinceEpoch *uint64 `protobuf:"varint,1,opt,name=since_epoch,json=sinceEpoch,proto3,oneof" json:"since_epoch,omitempty"`
+	// OPTIONAL. As in ListNodesRequest.
+	Form          NodeForm `protobuf:"varint,2,opt,name=form,proto3,enum=mooring.v1.NodeForm" json:"form,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchNodesRequest) Reset() {
+	*x = WatchNodesRequest{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchNodesRequest) ProtoMessage() {}
+
+func (x *WatchNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchNodesRequest.ProtoReflect.Descriptor instead.
+func (*WatchNodesRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WatchNodesRequest) GetSinceEpoch() uint64 {
+	if x != nil && x.SinceEpoch != nil {
+		return *x.SinceEpoch
+	}
+	return 0
+}
+
+func (x *WatchNodesRequest) GetForm() NodeForm {
+	if x != nil {
+		return x.Form
+	}
+	return NodeForm_NODE_FORM_UNSPECIFIED
+}
+
+// Nodes of ClusterService.WatchNodes: of all, or what changed since the epoch of the responses before.
+type WatchNodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its node_epoch is what the indices belong to.
+	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	// Whether every node follows: what the client had before is void.
+	Complete bool `protobuf:"varint,2,opt,name=complete,proto3" json:"complete,omitempty"`
+	// As in ListNodesResponse.
+	Indices []uint32 `protobuf:"fixed32,3,rep,packed,name=indices,proto3" json:"indices,omitempty"`
+	// As in ListNodesResponse.
+	Nodes *NodeList `protobuf:"bytes,4,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// As in ListNodesResponse.
+	RemovedIndices []uint32 `protobuf:"fixed32,5,rep,packed,name=removed_indices,json=removedIndices,proto3" json:"removed_indices,omitempty"`
+	// Whether the next response continues this one: only the last of an epoch has everything.
+	More          bool `protobuf:"varint,6,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchNodesResponse) Reset() {
+	*x = WatchNodesResponse{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchNodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchNodesResponse) ProtoMessage() {}
+
+func (x *WatchNodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchNodesResponse.ProtoReflect.Descriptor instead.
+func (*WatchNodesResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *WatchNodesResponse) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
+	}
+	return nil
+}
+
+func (x *WatchNodesResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *WatchNodesResponse) GetIndices() []uint32 {
+	if x != nil {
+		return x.Indices
+	}
+	return nil
+}
+
+func (x *WatchNodesResponse) GetNodes() *NodeList {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *WatchNodesResponse) GetRemovedIndices() []uint32 {
+	if x != nil {
+		return x.RemovedIndices
+	}
+	return nil
+}
+
+func (x *WatchNodesResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 // Request of ClusterService.ListPendingPods.
 type ListPendingPodsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -490,13 +663,17 @@ type ListPendingPodsRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// OPTIONAL. Lists the pods with such labels: a selector as kubectl takes it.
 	LabelSelector string `protobuf:"bytes,2,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
+	// OPTIONAL. The most pods of a page, 1 to 100,000; default as many as fit into 2 MiB.
+	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// OPTIONAL. The next_page_token of the page before; the rest of the request must be the same.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListPendingPodsRequest) Reset() {
 	*x = ListPendingPodsRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -508,7 +685,7 @@ func (x *ListPendingPodsRequest) String() string {
 func (*ListPendingPodsRequest) ProtoMessage() {}
 
 func (x *ListPendingPodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -521,7 +698,7 @@ func (x *ListPendingPodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPendingPodsRequest.ProtoReflect.Descriptor instead.
 func (*ListPendingPodsRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{5}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListPendingPodsRequest) GetNamespace() string {
@@ -534,6 +711,20 @@ func (x *ListPendingPodsRequest) GetNamespace() string {
 func (x *ListPendingPodsRequest) GetLabelSelector() string {
 	if x != nil {
 		return x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListPendingPodsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListPendingPodsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
 	}
 	return ""
 }
@@ -559,7 +750,7 @@ type PendingPod struct {
 
 func (x *PendingPod) Reset() {
 	*x = PendingPod{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +762,7 @@ func (x *PendingPod) String() string {
 func (*PendingPod) ProtoMessage() {}
 
 func (x *PendingPod) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +775,7 @@ func (x *PendingPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingPod.ProtoReflect.Descriptor instead.
 func (*PendingPod) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{6}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PendingPod) GetPod() *PodReference {
@@ -632,17 +823,19 @@ func (x *PendingPod) GetUnschedulable() bool {
 // Response of ClusterService.ListPendingPods.
 type ListPendingPodsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The state and configuration now.
+	// The state and configuration when the first page was listed.
 	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
 	// The pods, in the order in which they came.
-	Pods          []*PendingPod `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
+	Pods []*PendingPod `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
+	// The page_token of the next page, empty on the last one. A page is kept for a minute.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListPendingPodsResponse) Reset() {
 	*x = ListPendingPodsResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +847,7 @@ func (x *ListPendingPodsResponse) String() string {
 func (*ListPendingPodsResponse) ProtoMessage() {}
 
 func (x *ListPendingPodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -667,7 +860,7 @@ func (x *ListPendingPodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPendingPodsResponse.ProtoReflect.Descriptor instead.
 func (*ListPendingPodsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{7}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListPendingPodsResponse) GetProvenance() *Provenance {
@@ -682,6 +875,13 @@ func (x *ListPendingPodsResponse) GetPods() []*PendingPod {
 		return x.Pods
 	}
 	return nil
+}
+
+func (x *ListPendingPodsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Request of ClusterService.GetObject.
@@ -699,7 +899,7 @@ type GetObjectRequest struct {
 
 func (x *GetObjectRequest) Reset() {
 	*x = GetObjectRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +911,7 @@ func (x *GetObjectRequest) String() string {
 func (*GetObjectRequest) ProtoMessage() {}
 
 func (x *GetObjectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +924,7 @@ func (x *GetObjectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetObjectRequest.ProtoReflect.Descriptor instead.
 func (*GetObjectRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{8}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetObjectRequest) GetKind() string {
@@ -763,7 +963,7 @@ type GetObjectResponse struct {
 
 func (x *GetObjectResponse) Reset() {
 	*x = GetObjectResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -775,7 +975,7 @@ func (x *GetObjectResponse) String() string {
 func (*GetObjectResponse) ProtoMessage() {}
 
 func (x *GetObjectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -788,7 +988,7 @@ func (x *GetObjectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetObjectResponse.ProtoReflect.Descriptor instead.
 func (*GetObjectResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{9}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetObjectResponse) GetProvenance() *Provenance {
@@ -821,7 +1021,7 @@ type PutObjects struct {
 
 func (x *PutObjects) Reset() {
 	*x = PutObjects{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +1033,7 @@ func (x *PutObjects) String() string {
 func (*PutObjects) ProtoMessage() {}
 
 func (x *PutObjects) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +1046,7 @@ func (x *PutObjects) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutObjects.ProtoReflect.Descriptor instead.
 func (*PutObjects) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{10}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PutObjects) GetKind() string {
@@ -887,7 +1087,7 @@ type RemoveObject struct {
 
 func (x *RemoveObject) Reset() {
 	*x = RemoveObject{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -899,7 +1099,7 @@ func (x *RemoveObject) String() string {
 func (*RemoveObject) ProtoMessage() {}
 
 func (x *RemoveObject) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -912,7 +1112,7 @@ func (x *RemoveObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveObject.ProtoReflect.Descriptor instead.
 func (*RemoveObject) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{11}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RemoveObject) GetKind() string {
@@ -952,7 +1152,7 @@ type SnapshotBegin struct {
 
 func (x *SnapshotBegin) Reset() {
 	*x = SnapshotBegin{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +1164,7 @@ func (x *SnapshotBegin) String() string {
 func (*SnapshotBegin) ProtoMessage() {}
 
 func (x *SnapshotBegin) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +1177,7 @@ func (x *SnapshotBegin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotBegin.ProtoReflect.Descriptor instead.
 func (*SnapshotBegin) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{12}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{14}
 }
 
 // Ends a full load: the collected objects replace all objects of the source, in one step.
@@ -989,7 +1189,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1001,7 +1201,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1014,7 +1214,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{13}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{15}
 }
 
 // One step of a source. Counts as one in the sequence.
@@ -1035,7 +1235,7 @@ type PushEvent struct {
 
 func (x *PushEvent) Reset() {
 	*x = PushEvent{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1247,7 @@ func (x *PushEvent) String() string {
 func (*PushEvent) ProtoMessage() {}
 
 func (x *PushEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1260,7 @@ func (x *PushEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushEvent.ProtoReflect.Descriptor instead.
 func (*PushEvent) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{14}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PushEvent) GetEvent() isPushEvent_Event {
@@ -1158,7 +1358,7 @@ type PushObjectsRequest struct {
 
 func (x *PushObjectsRequest) Reset() {
 	*x = PushObjectsRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1370,7 @@ func (x *PushObjectsRequest) String() string {
 func (*PushObjectsRequest) ProtoMessage() {}
 
 func (x *PushObjectsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1383,7 @@ func (x *PushObjectsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushObjectsRequest.ProtoReflect.Descriptor instead.
 func (*PushObjectsRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{15}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PushObjectsRequest) GetSource() string {
@@ -1231,7 +1431,7 @@ type PushObjectsResponse struct {
 
 func (x *PushObjectsResponse) Reset() {
 	*x = PushObjectsResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1243,7 +1443,7 @@ func (x *PushObjectsResponse) String() string {
 func (*PushObjectsResponse) ProtoMessage() {}
 
 func (x *PushObjectsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1256,7 +1456,7 @@ func (x *PushObjectsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushObjectsResponse.ProtoReflect.Descriptor instead.
 func (*PushObjectsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{16}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PushObjectsResponse) GetProvenance() *Provenance {
@@ -1298,7 +1498,7 @@ type RemoveSourceRequest struct {
 
 func (x *RemoveSourceRequest) Reset() {
 	*x = RemoveSourceRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1510,7 @@ func (x *RemoveSourceRequest) String() string {
 func (*RemoveSourceRequest) ProtoMessage() {}
 
 func (x *RemoveSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1523,7 @@ func (x *RemoveSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSourceRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSourceRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{17}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RemoveSourceRequest) GetSource() string {
@@ -1344,7 +1544,7 @@ type RemoveSourceResponse struct {
 
 func (x *RemoveSourceResponse) Reset() {
 	*x = RemoveSourceResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1356,7 +1556,7 @@ func (x *RemoveSourceResponse) String() string {
 func (*RemoveSourceResponse) ProtoMessage() {}
 
 func (x *RemoveSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1369,7 +1569,7 @@ func (x *RemoveSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSourceResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSourceResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{18}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RemoveSourceResponse) GetProvenance() *Provenance {
@@ -1416,13 +1616,16 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\x05leads\x18\v \x01(\bR\x05leads\x12\x16\n" +
 	"\x06leader\x18\f \x01(\tR\x06leader\x12%\n" +
 	"\x0eleader_address\x18\x0e \x01(\tR\rleaderAddress\x12I\n" +
-	"\x12configuration_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x11configurationTime\"\x99\x01\n" +
+	"\x12configuration_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x11configurationTime\"\xd5\x01\n" +
 	"\x10ListNodesRequest\x12$\n" +
 	"\vsince_epoch\x18\x01 \x01(\x04H\x00R\n" +
 	"sinceEpoch\x88\x01\x01\x12(\n" +
 	"\x04form\x18\x02 \x01(\x0e2\x14.mooring.v1.NodeFormR\x04form\x12%\n" +
-	"\x0elabel_selector\x18\x03 \x01(\tR\rlabelSelectorB\x0e\n" +
-	"\f_since_epoch\"\xd6\x01\n" +
+	"\x0elabel_selector\x18\x03 \x01(\tR\rlabelSelector\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageTokenB\x0e\n" +
+	"\f_since_epoch\"\xfe\x01\n" +
 	"\x11ListNodesResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
@@ -1430,10 +1633,28 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\bcomplete\x18\x02 \x01(\bR\bcomplete\x12\x18\n" +
 	"\aindices\x18\x03 \x03(\aR\aindices\x12*\n" +
 	"\x05nodes\x18\x04 \x01(\v2\x14.mooring.v1.NodeListR\x05nodes\x12'\n" +
-	"\x0fremoved_indices\x18\x05 \x03(\aR\x0eremovedIndices\"]\n" +
+	"\x0fremoved_indices\x18\x05 \x03(\aR\x0eremovedIndices\x12&\n" +
+	"\x0fnext_page_token\x18\x06 \x01(\tR\rnextPageToken\"s\n" +
+	"\x11WatchNodesRequest\x12$\n" +
+	"\vsince_epoch\x18\x01 \x01(\x04H\x00R\n" +
+	"sinceEpoch\x88\x01\x01\x12(\n" +
+	"\x04form\x18\x02 \x01(\x0e2\x14.mooring.v1.NodeFormR\x04formB\x0e\n" +
+	"\f_since_epoch\"\xeb\x01\n" +
+	"\x12WatchNodesResponse\x126\n" +
+	"\n" +
+	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
+	"provenance\x12\x1a\n" +
+	"\bcomplete\x18\x02 \x01(\bR\bcomplete\x12\x18\n" +
+	"\aindices\x18\x03 \x03(\aR\aindices\x12*\n" +
+	"\x05nodes\x18\x04 \x01(\v2\x14.mooring.v1.NodeListR\x05nodes\x12'\n" +
+	"\x0fremoved_indices\x18\x05 \x03(\aR\x0eremovedIndices\x12\x12\n" +
+	"\x04more\x18\x06 \x01(\bR\x04more\"\x99\x01\n" +
 	"\x16ListPendingPodsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12%\n" +
-	"\x0elabel_selector\x18\x02 \x01(\tR\rlabelSelector\"\xe8\x02\n" +
+	"\x0elabel_selector\x18\x02 \x01(\tR\rlabelSelector\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xe8\x02\n" +
 	"\n" +
 	"PendingPod\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.mooring.v1.PodReferenceR\x03pod\x12?\n" +
@@ -1444,12 +1665,13 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\runschedulable\x18\x06 \x01(\bR\runschedulable\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"}\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa5\x01\n" +
 	"\x17ListPendingPodsResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
 	"provenance\x12*\n" +
-	"\x04pods\x18\x02 \x03(\v2\x16.mooring.v1.PendingPodR\x04pods\"X\n" +
+	"\x04pods\x18\x02 \x03(\v2\x16.mooring.v1.PendingPodR\x04pods\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"X\n" +
 	"\x10GetObjectRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -1495,10 +1717,12 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\x14RemoveSourceResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
-	"provenance2\x9a\x04\n" +
+	"provenance2\xee\x04\n" +
 	"\x0eClusterService\x12\\\n" +
 	"\x0eGetClusterInfo\x12!.mooring.v1.GetClusterInfoRequest\x1a\".mooring.v1.GetClusterInfoResponse\"\x03\x90\x02\x01\x12M\n" +
-	"\tListNodes\x12\x1c.mooring.v1.ListNodesRequest\x1a\x1d.mooring.v1.ListNodesResponse\"\x03\x90\x02\x01\x12_\n" +
+	"\tListNodes\x12\x1c.mooring.v1.ListNodesRequest\x1a\x1d.mooring.v1.ListNodesResponse\"\x03\x90\x02\x01\x12R\n" +
+	"\n" +
+	"WatchNodes\x12\x1d.mooring.v1.WatchNodesRequest\x1a\x1e.mooring.v1.WatchNodesResponse\"\x03\x90\x02\x010\x01\x12_\n" +
 	"\x0fListPendingPods\x12\".mooring.v1.ListPendingPodsRequest\x1a#.mooring.v1.ListPendingPodsResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\tGetObject\x12\x1c.mooring.v1.GetObjectRequest\x1a\x1d.mooring.v1.GetObjectResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\vPushObjects\x12\x1e.mooring.v1.PushObjectsRequest\x1a\x1f.mooring.v1.PushObjectsResponse\"\x03\x90\x02\x02\x12V\n" +
@@ -1519,75 +1743,82 @@ func file_mooring_v1_cluster_service_proto_rawDescGZIP() []byte {
 	return file_mooring_v1_cluster_service_proto_rawDescData
 }
 
-var file_mooring_v1_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_mooring_v1_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_mooring_v1_cluster_service_proto_goTypes = []any{
 	(*GetClusterInfoRequest)(nil),   // 0: mooring.v1.GetClusterInfoRequest
 	(*SourceInfo)(nil),              // 1: mooring.v1.SourceInfo
 	(*GetClusterInfoResponse)(nil),  // 2: mooring.v1.GetClusterInfoResponse
 	(*ListNodesRequest)(nil),        // 3: mooring.v1.ListNodesRequest
 	(*ListNodesResponse)(nil),       // 4: mooring.v1.ListNodesResponse
-	(*ListPendingPodsRequest)(nil),  // 5: mooring.v1.ListPendingPodsRequest
-	(*PendingPod)(nil),              // 6: mooring.v1.PendingPod
-	(*ListPendingPodsResponse)(nil), // 7: mooring.v1.ListPendingPodsResponse
-	(*GetObjectRequest)(nil),        // 8: mooring.v1.GetObjectRequest
-	(*GetObjectResponse)(nil),       // 9: mooring.v1.GetObjectResponse
-	(*PutObjects)(nil),              // 10: mooring.v1.PutObjects
-	(*RemoveObject)(nil),            // 11: mooring.v1.RemoveObject
-	(*SnapshotBegin)(nil),           // 12: mooring.v1.SnapshotBegin
-	(*SnapshotEnd)(nil),             // 13: mooring.v1.SnapshotEnd
-	(*PushEvent)(nil),               // 14: mooring.v1.PushEvent
-	(*PushObjectsRequest)(nil),      // 15: mooring.v1.PushObjectsRequest
-	(*PushObjectsResponse)(nil),     // 16: mooring.v1.PushObjectsResponse
-	(*RemoveSourceRequest)(nil),     // 17: mooring.v1.RemoveSourceRequest
-	(*RemoveSourceResponse)(nil),    // 18: mooring.v1.RemoveSourceResponse
-	nil,                             // 19: mooring.v1.PendingPod.LabelsEntry
-	(*Provenance)(nil),              // 20: mooring.v1.Provenance
-	(*timestamppb.Timestamp)(nil),   // 21: google.protobuf.Timestamp
-	(NodeForm)(0),                   // 22: mooring.v1.NodeForm
-	(*NodeList)(nil),                // 23: mooring.v1.NodeList
-	(*PodReference)(nil),            // 24: mooring.v1.PodReference
-	(*KubernetesObject)(nil),        // 25: mooring.v1.KubernetesObject
+	(*WatchNodesRequest)(nil),       // 5: mooring.v1.WatchNodesRequest
+	(*WatchNodesResponse)(nil),      // 6: mooring.v1.WatchNodesResponse
+	(*ListPendingPodsRequest)(nil),  // 7: mooring.v1.ListPendingPodsRequest
+	(*PendingPod)(nil),              // 8: mooring.v1.PendingPod
+	(*ListPendingPodsResponse)(nil), // 9: mooring.v1.ListPendingPodsResponse
+	(*GetObjectRequest)(nil),        // 10: mooring.v1.GetObjectRequest
+	(*GetObjectResponse)(nil),       // 11: mooring.v1.GetObjectResponse
+	(*PutObjects)(nil),              // 12: mooring.v1.PutObjects
+	(*RemoveObject)(nil),            // 13: mooring.v1.RemoveObject
+	(*SnapshotBegin)(nil),           // 14: mooring.v1.SnapshotBegin
+	(*SnapshotEnd)(nil),             // 15: mooring.v1.SnapshotEnd
+	(*PushEvent)(nil),               // 16: mooring.v1.PushEvent
+	(*PushObjectsRequest)(nil),      // 17: mooring.v1.PushObjectsRequest
+	(*PushObjectsResponse)(nil),     // 18: mooring.v1.PushObjectsResponse
+	(*RemoveSourceRequest)(nil),     // 19: mooring.v1.RemoveSourceRequest
+	(*RemoveSourceResponse)(nil),    // 20: mooring.v1.RemoveSourceResponse
+	nil,                             // 21: mooring.v1.PendingPod.LabelsEntry
+	(*Provenance)(nil),              // 22: mooring.v1.Provenance
+	(*timestamppb.Timestamp)(nil),   // 23: google.protobuf.Timestamp
+	(NodeForm)(0),                   // 24: mooring.v1.NodeForm
+	(*NodeList)(nil),                // 25: mooring.v1.NodeList
+	(*PodReference)(nil),            // 26: mooring.v1.PodReference
+	(*KubernetesObject)(nil),        // 27: mooring.v1.KubernetesObject
 }
 var file_mooring_v1_cluster_service_proto_depIdxs = []int32{
-	20, // 0: mooring.v1.GetClusterInfoResponse.provenance:type_name -> mooring.v1.Provenance
+	22, // 0: mooring.v1.GetClusterInfoResponse.provenance:type_name -> mooring.v1.Provenance
 	1,  // 1: mooring.v1.GetClusterInfoResponse.sources:type_name -> mooring.v1.SourceInfo
-	21, // 2: mooring.v1.GetClusterInfoResponse.start_time:type_name -> google.protobuf.Timestamp
-	21, // 3: mooring.v1.GetClusterInfoResponse.configuration_time:type_name -> google.protobuf.Timestamp
-	22, // 4: mooring.v1.ListNodesRequest.form:type_name -> mooring.v1.NodeForm
-	20, // 5: mooring.v1.ListNodesResponse.provenance:type_name -> mooring.v1.Provenance
-	23, // 6: mooring.v1.ListNodesResponse.nodes:type_name -> mooring.v1.NodeList
-	24, // 7: mooring.v1.PendingPod.pod:type_name -> mooring.v1.PodReference
-	21, // 8: mooring.v1.PendingPod.creation_time:type_name -> google.protobuf.Timestamp
-	19, // 9: mooring.v1.PendingPod.labels:type_name -> mooring.v1.PendingPod.LabelsEntry
-	20, // 10: mooring.v1.ListPendingPodsResponse.provenance:type_name -> mooring.v1.Provenance
-	6,  // 11: mooring.v1.ListPendingPodsResponse.pods:type_name -> mooring.v1.PendingPod
-	20, // 12: mooring.v1.GetObjectResponse.provenance:type_name -> mooring.v1.Provenance
-	25, // 13: mooring.v1.GetObjectResponse.object:type_name -> mooring.v1.KubernetesObject
-	25, // 14: mooring.v1.PutObjects.objects:type_name -> mooring.v1.KubernetesObject
-	12, // 15: mooring.v1.PushEvent.snapshot_begin:type_name -> mooring.v1.SnapshotBegin
-	10, // 16: mooring.v1.PushEvent.put:type_name -> mooring.v1.PutObjects
-	11, // 17: mooring.v1.PushEvent.remove:type_name -> mooring.v1.RemoveObject
-	13, // 18: mooring.v1.PushEvent.snapshot_end:type_name -> mooring.v1.SnapshotEnd
-	14, // 19: mooring.v1.PushObjectsRequest.events:type_name -> mooring.v1.PushEvent
-	20, // 20: mooring.v1.PushObjectsResponse.provenance:type_name -> mooring.v1.Provenance
-	20, // 21: mooring.v1.RemoveSourceResponse.provenance:type_name -> mooring.v1.Provenance
-	0,  // 22: mooring.v1.ClusterService.GetClusterInfo:input_type -> mooring.v1.GetClusterInfoRequest
-	3,  // 23: mooring.v1.ClusterService.ListNodes:input_type -> mooring.v1.ListNodesRequest
-	5,  // 24: mooring.v1.ClusterService.ListPendingPods:input_type -> mooring.v1.ListPendingPodsRequest
-	8,  // 25: mooring.v1.ClusterService.GetObject:input_type -> mooring.v1.GetObjectRequest
-	15, // 26: mooring.v1.ClusterService.PushObjects:input_type -> mooring.v1.PushObjectsRequest
-	17, // 27: mooring.v1.ClusterService.RemoveSource:input_type -> mooring.v1.RemoveSourceRequest
-	2,  // 28: mooring.v1.ClusterService.GetClusterInfo:output_type -> mooring.v1.GetClusterInfoResponse
-	4,  // 29: mooring.v1.ClusterService.ListNodes:output_type -> mooring.v1.ListNodesResponse
-	7,  // 30: mooring.v1.ClusterService.ListPendingPods:output_type -> mooring.v1.ListPendingPodsResponse
-	9,  // 31: mooring.v1.ClusterService.GetObject:output_type -> mooring.v1.GetObjectResponse
-	16, // 32: mooring.v1.ClusterService.PushObjects:output_type -> mooring.v1.PushObjectsResponse
-	18, // 33: mooring.v1.ClusterService.RemoveSource:output_type -> mooring.v1.RemoveSourceResponse
-	28, // [28:34] is the sub-list for method output_type
-	22, // [22:28] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	23, // 2: mooring.v1.GetClusterInfoResponse.start_time:type_name -> google.protobuf.Timestamp
+	23, // 3: mooring.v1.GetClusterInfoResponse.configuration_time:type_name -> google.protobuf.Timestamp
+	24, // 4: mooring.v1.ListNodesRequest.form:type_name -> mooring.v1.NodeForm
+	22, // 5: mooring.v1.ListNodesResponse.provenance:type_name -> mooring.v1.Provenance
+	25, // 6: mooring.v1.ListNodesResponse.nodes:type_name -> mooring.v1.NodeList
+	24, // 7: mooring.v1.WatchNodesRequest.form:type_name -> mooring.v1.NodeForm
+	22, // 8: mooring.v1.WatchNodesResponse.provenance:type_name -> mooring.v1.Provenance
+	25, // 9: mooring.v1.WatchNodesResponse.nodes:type_name -> mooring.v1.NodeList
+	26, // 10: mooring.v1.PendingPod.pod:type_name -> mooring.v1.PodReference
+	23, // 11: mooring.v1.PendingPod.creation_time:type_name -> google.protobuf.Timestamp
+	21, // 12: mooring.v1.PendingPod.labels:type_name -> mooring.v1.PendingPod.LabelsEntry
+	22, // 13: mooring.v1.ListPendingPodsResponse.provenance:type_name -> mooring.v1.Provenance
+	8,  // 14: mooring.v1.ListPendingPodsResponse.pods:type_name -> mooring.v1.PendingPod
+	22, // 15: mooring.v1.GetObjectResponse.provenance:type_name -> mooring.v1.Provenance
+	27, // 16: mooring.v1.GetObjectResponse.object:type_name -> mooring.v1.KubernetesObject
+	27, // 17: mooring.v1.PutObjects.objects:type_name -> mooring.v1.KubernetesObject
+	14, // 18: mooring.v1.PushEvent.snapshot_begin:type_name -> mooring.v1.SnapshotBegin
+	12, // 19: mooring.v1.PushEvent.put:type_name -> mooring.v1.PutObjects
+	13, // 20: mooring.v1.PushEvent.remove:type_name -> mooring.v1.RemoveObject
+	15, // 21: mooring.v1.PushEvent.snapshot_end:type_name -> mooring.v1.SnapshotEnd
+	16, // 22: mooring.v1.PushObjectsRequest.events:type_name -> mooring.v1.PushEvent
+	22, // 23: mooring.v1.PushObjectsResponse.provenance:type_name -> mooring.v1.Provenance
+	22, // 24: mooring.v1.RemoveSourceResponse.provenance:type_name -> mooring.v1.Provenance
+	0,  // 25: mooring.v1.ClusterService.GetClusterInfo:input_type -> mooring.v1.GetClusterInfoRequest
+	3,  // 26: mooring.v1.ClusterService.ListNodes:input_type -> mooring.v1.ListNodesRequest
+	5,  // 27: mooring.v1.ClusterService.WatchNodes:input_type -> mooring.v1.WatchNodesRequest
+	7,  // 28: mooring.v1.ClusterService.ListPendingPods:input_type -> mooring.v1.ListPendingPodsRequest
+	10, // 29: mooring.v1.ClusterService.GetObject:input_type -> mooring.v1.GetObjectRequest
+	17, // 30: mooring.v1.ClusterService.PushObjects:input_type -> mooring.v1.PushObjectsRequest
+	19, // 31: mooring.v1.ClusterService.RemoveSource:input_type -> mooring.v1.RemoveSourceRequest
+	2,  // 32: mooring.v1.ClusterService.GetClusterInfo:output_type -> mooring.v1.GetClusterInfoResponse
+	4,  // 33: mooring.v1.ClusterService.ListNodes:output_type -> mooring.v1.ListNodesResponse
+	6,  // 34: mooring.v1.ClusterService.WatchNodes:output_type -> mooring.v1.WatchNodesResponse
+	9,  // 35: mooring.v1.ClusterService.ListPendingPods:output_type -> mooring.v1.ListPendingPodsResponse
+	11, // 36: mooring.v1.ClusterService.GetObject:output_type -> mooring.v1.GetObjectResponse
+	18, // 37: mooring.v1.ClusterService.PushObjects:output_type -> mooring.v1.PushObjectsResponse
+	20, // 38: mooring.v1.ClusterService.RemoveSource:output_type -> mooring.v1.RemoveSourceResponse
+	32, // [32:39] is the sub-list for method output_type
+	25, // [25:32] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_cluster_service_proto_init() }
@@ -1598,7 +1829,8 @@ func file_mooring_v1_cluster_service_proto_init() {
 	file_mooring_v1_nodes_proto_init()
 	file_mooring_v1_objects_proto_init()
 	file_mooring_v1_cluster_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_mooring_v1_cluster_service_proto_msgTypes[14].OneofWrappers = []any{
+	file_mooring_v1_cluster_service_proto_msgTypes[5].OneofWrappers = []any{}
+	file_mooring_v1_cluster_service_proto_msgTypes[16].OneofWrappers = []any{
 		(*PushEvent_SnapshotBegin)(nil),
 		(*PushEvent_Put)(nil),
 		(*PushEvent_Remove)(nil),
@@ -1610,7 +1842,7 @@ func file_mooring_v1_cluster_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mooring_v1_cluster_service_proto_rawDesc), len(file_mooring_v1_cluster_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ClusterService_GetClusterInfo_FullMethodName  = "/mooring.v1.ClusterService/GetClusterInfo"
 	ClusterService_ListNodes_FullMethodName       = "/mooring.v1.ClusterService/ListNodes"
+	ClusterService_WatchNodes_FullMethodName      = "/mooring.v1.ClusterService/WatchNodes"
 	ClusterService_ListPendingPods_FullMethodName = "/mooring.v1.ClusterService/ListPendingPods"
 	ClusterService_GetObject_FullMethodName       = "/mooring.v1.ClusterService/GetObject"
 	ClusterService_PushObjects_FullMethodName     = "/mooring.v1.ClusterService/PushObjects"
@@ -52,23 +53,36 @@ type ClusterServiceClient interface {
 	//	| answered  | OK   | reads it                  |
 	//	| otherwise |      | see the service           |
 	GetClusterInfo(ctx context.Context, in *GetClusterInfoRequest, opts ...grpc.CallOption) (*GetClusterInfoResponse, error)
-	// Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. Not paged: a node takes
-	// its name and 5 bytes.
+	// Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. All pages of a list
+	// have one epoch.
 	//
 	//	| condition                                   | code        | what the caller does next              |
 	//	|---------------------------------------------|-------------|----------------------------------------|
 	//	| listed, or changes listed                   | OK          | applies removals first, then additions |
 	//	| since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
+	//	| page forgotten (PAGE_TOKEN_STALE)           | FAILED_PRECONDITION | lists from the beginning       |
 	//	| state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
 	//	| otherwise                                   |             | see the service                        |
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
-	// Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+	// Sends the nodes with their indices, then what changes. Changes that come faster than the client reads are sent together. The
+	// stream ends with the connection, after some minutes, or when the server ends: the client watches again from its last epoch.
 	//
-	//	| condition                           | code        | what the caller does next |
-	//	|-------------------------------------|-------------|---------------------------|
-	//	| listed                              | OK          | reads it                  |
-	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
-	//	| otherwise                           |             | see the service           |
+	//	| condition                                   | code        | what the caller does next              |
+	//	|---------------------------------------------|-------------|----------------------------------------|
+	//	| since_epoch is too old, or of another start |             | finds complete set, replaces its list  |
+	//	| state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
+	//	| shutting down (DRAINING)                    | UNAVAILABLE | watches at another replica, from the beginning |
+	//	| too many streams (OVERLOADED)               | RESOURCE_EXHAUSTED | calls ListNodes now and then    |
+	//	| otherwise                                   |             | see the service                        |
+	WatchNodes(ctx context.Context, in *WatchNodesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchNodesResponse], error)
+	// Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
+	//
+	//	| condition                           | code                | what the caller does next |
+	//	|-------------------------------------|---------------------|---------------------------|
+	//	| listed                              | OK                  | reads it                  |
+	//	| page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+	//	| otherwise                           |                     | see the service           |
 	ListPendingPods(ctx context.Context, in *ListPendingPodsRequest, opts ...grpc.CallOption) (*ListPendingPodsResponse, error)
 	// Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
 	//
@@ -135,6 +149,25 @@ func (c *clusterServiceClient) ListNodes(ctx context.Context, in *ListNodesReque
 	return out, nil
 }
 
+func (c *clusterServiceClient) WatchNodes(ctx context.Context, in *WatchNodesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchNodesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ClusterService_ServiceDesc.Streams[0], ClusterService_WatchNodes_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchNodesRequest, WatchNodesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ClusterService_WatchNodesClient = grpc.ServerStreamingClient[WatchNodesResponse]
+
 func (c *clusterServiceClient) ListPendingPods(ctx context.Context, in *ListPendingPodsRequest, opts ...grpc.CallOption) (*ListPendingPodsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListPendingPodsResponse)
@@ -198,23 +231,36 @@ type ClusterServiceServer interface {
 	//	| answered  | OK   | reads it                  |
 	//	| otherwise |      | see the service           |
 	GetClusterInfo(context.Context, *GetClusterInfoRequest) (*GetClusterInfoResponse, error)
-	// Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. Not paged: a node takes
-	// its name and 5 bytes.
+	// Lists the nodes with their indices, or what changed since an epoch. Idempotent; changes nothing. All pages of a list
+	// have one epoch.
 	//
 	//	| condition                                   | code        | what the caller does next              |
 	//	|---------------------------------------------|-------------|----------------------------------------|
 	//	| listed, or changes listed                   | OK          | applies removals first, then additions |
 	//	| since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
+	//	| page forgotten (PAGE_TOKEN_STALE)           | FAILED_PRECONDITION | lists from the beginning       |
 	//	| state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
 	//	| otherwise                                   |             | see the service                        |
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
-	// Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+	// Sends the nodes with their indices, then what changes. Changes that come faster than the client reads are sent together. The
+	// stream ends with the connection, after some minutes, or when the server ends: the client watches again from its last epoch.
 	//
-	//	| condition                           | code        | what the caller does next |
-	//	|-------------------------------------|-------------|---------------------------|
-	//	| listed                              | OK          | reads it                  |
-	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
-	//	| otherwise                           |             | see the service           |
+	//	| condition                                   | code        | what the caller does next              |
+	//	|---------------------------------------------|-------------|----------------------------------------|
+	//	| since_epoch is too old, or of another start |             | finds complete set, replaces its list  |
+	//	| state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
+	//	| shutting down (DRAINING)                    | UNAVAILABLE | watches at another replica, from the beginning |
+	//	| too many streams (OVERLOADED)               | RESOURCE_EXHAUSTED | calls ListNodes now and then    |
+	//	| otherwise                                   |             | see the service                        |
+	WatchNodes(*WatchNodesRequest, grpc.ServerStreamingServer[WatchNodesResponse]) error
+	// Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
+	//
+	//	| condition                           | code                | what the caller does next |
+	//	|-------------------------------------|---------------------|---------------------------|
+	//	| listed                              | OK                  | reads it                  |
+	//	| page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+	//	| otherwise                           |                     | see the service           |
 	ListPendingPods(context.Context, *ListPendingPodsRequest) (*ListPendingPodsResponse, error)
 	// Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
 	//
@@ -266,6 +312,9 @@ func (UnimplementedClusterServiceServer) GetClusterInfo(context.Context, *GetClu
 }
 func (UnimplementedClusterServiceServer) ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNodes not implemented")
+}
+func (UnimplementedClusterServiceServer) WatchNodes(*WatchNodesRequest, grpc.ServerStreamingServer[WatchNodesResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchNodes not implemented")
 }
 func (UnimplementedClusterServiceServer) ListPendingPods(context.Context, *ListPendingPodsRequest) (*ListPendingPodsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPendingPods not implemented")
@@ -335,6 +384,17 @@ func _ClusterService_ListNodes_Handler(srv interface{}, ctx context.Context, dec
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _ClusterService_WatchNodes_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchNodesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ClusterServiceServer).WatchNodes(m, &grpc.GenericServerStream[WatchNodesRequest, WatchNodesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ClusterService_WatchNodesServer = grpc.ServerStreamingServer[WatchNodesResponse]
 
 func _ClusterService_ListPendingPods_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListPendingPodsRequest)
@@ -440,6 +500,12 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ClusterService_RemoveSource_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchNodes",
+			Handler:       _ClusterService_WatchNodes_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "mooring/v1/cluster_service.proto",
 }

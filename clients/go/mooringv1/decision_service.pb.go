@@ -43,6 +43,8 @@ const (
 	DecisionKind_DECISION_KIND_PREEMPT DecisionKind = 5
 	// Placing a pod on a node that is selected already: Bind, Reserve, or the end of an attempt that had a node.
 	DecisionKind_DECISION_KIND_BIND DecisionKind = 6
+	// A node for a pod that is placed by somebody else: Schedule with COMMIT_MODE_OBSERVE.
+	DecisionKind_DECISION_KIND_OBSERVE DecisionKind = 7
 )
 
 // Enum value maps for DecisionKind.
@@ -55,6 +57,7 @@ var (
 		4: "DECISION_KIND_SCORE",
 		5: "DECISION_KIND_PREEMPT",
 		6: "DECISION_KIND_BIND",
+		7: "DECISION_KIND_OBSERVE",
 	}
 	DecisionKind_value = map[string]int32{
 		"DECISION_KIND_UNSPECIFIED": 0,
@@ -64,6 +67,7 @@ var (
 		"DECISION_KIND_SCORE":       4,
 		"DECISION_KIND_PREEMPT":     5,
 		"DECISION_KIND_BIND":        6,
+		"DECISION_KIND_OBSERVE":     7,
 	}
 )
 
@@ -700,7 +704,7 @@ type ListDecisionsRequest struct {
 	AfterSeq *uint64 `protobuf:"varint,2,opt,name=after_seq,json=afterSeq,proto3,oneof" json:"after_seq,omitempty"`
 	// OPTIONAL. Lists only decisions before this seq; together without after_seq the newest of those. Not together with wait.
 	BeforeSeq *uint64 `protobuf:"varint,3,opt,name=before_seq,json=beforeSeq,proto3,oneof" json:"before_seq,omitempty"`
-	// OPTIONAL. The most to list, 1 to 1,000; default 100.
+	// OPTIONAL. The most to list, 1 to 1,000; default 100. Fewer if they take more than 2 MiB.
 	Limit uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	// OPTIONAL. With after_seq: how long to wait for a decision if there is none, 20 s at most; default not at all.
 	Wait          *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
@@ -882,6 +886,143 @@ func (x *ListDecisionsResponse) GetWaitRefused() bool {
 	return false
 }
 
+// Request of DecisionService.WatchDecisions.
+type WatchDecisionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// OPTIONAL. Which decisions; default all.
+	Filter *DecisionFilter `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	// OPTIONAL. Begins with the first ones after this seq. Absent: with those that are made from now on.
+	AfterSeq *uint64 `protobuf:"varint,2,opt,name=after_seq,json=afterSeq,proto3,oneof" json:"after_seq,omitempty"`
+	// OPTIONAL. The journal that after_seq belongs to. If it is another one, after_seq counts as 0.
+	JournalId     string `protobuf:"bytes,3,opt,name=journal_id,json=journalId,proto3" json:"journal_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchDecisionsRequest) Reset() {
+	*x = WatchDecisionsRequest{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchDecisionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchDecisionsRequest) ProtoMessage() {}
+
+func (x *WatchDecisionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchDecisionsRequest.ProtoReflect.Descriptor instead.
+func (*WatchDecisionsRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WatchDecisionsRequest) GetFilter() *DecisionFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *WatchDecisionsRequest) GetAfterSeq() uint64 {
+	if x != nil && x.AfterSeq != nil {
+		return *x.AfterSeq
+	}
+	return 0
+}
+
+func (x *WatchDecisionsRequest) GetJournalId() string {
+	if x != nil {
+		return x.JournalId
+	}
+	return ""
+}
+
+// Decisions of DecisionService.WatchDecisions.
+type WatchDecisionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Some decisions, in ascending order of seq. None in the first response if there are none yet.
+	Decisions []*Decision `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"`
+	// The after_seq from which to watch again: all decisions up to here were read.
+	NextAfterSeq uint64 `protobuf:"varint,2,opt,name=next_after_seq,json=nextAfterSeq,proto3" json:"next_after_seq,omitempty"`
+	// How many decisions were forgotten since the response before, as they were not read in time, whatever the filter.
+	MissedCount uint64 `protobuf:"varint,3,opt,name=missed_count,json=missedCount,proto3" json:"missed_count,omitempty"`
+	// Identifies the journal, as in ListDecisionsResponse.
+	JournalId     string `protobuf:"bytes,4,opt,name=journal_id,json=journalId,proto3" json:"journal_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchDecisionsResponse) Reset() {
+	*x = WatchDecisionsResponse{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchDecisionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchDecisionsResponse) ProtoMessage() {}
+
+func (x *WatchDecisionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchDecisionsResponse.ProtoReflect.Descriptor instead.
+func (*WatchDecisionsResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *WatchDecisionsResponse) GetDecisions() []*Decision {
+	if x != nil {
+		return x.Decisions
+	}
+	return nil
+}
+
+func (x *WatchDecisionsResponse) GetNextAfterSeq() uint64 {
+	if x != nil {
+		return x.NextAfterSeq
+	}
+	return 0
+}
+
+func (x *WatchDecisionsResponse) GetMissedCount() uint64 {
+	if x != nil {
+		return x.MissedCount
+	}
+	return 0
+}
+
+func (x *WatchDecisionsResponse) GetJournalId() string {
+	if x != nil {
+		return x.JournalId
+	}
+	return ""
+}
+
 // Request of DecisionService.GetDecision.
 type GetDecisionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -893,7 +1034,7 @@ type GetDecisionRequest struct {
 
 func (x *GetDecisionRequest) Reset() {
 	*x = GetDecisionRequest{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[5]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +1046,7 @@ func (x *GetDecisionRequest) String() string {
 func (*GetDecisionRequest) ProtoMessage() {}
 
 func (x *GetDecisionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[5]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +1059,7 @@ func (x *GetDecisionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDecisionRequest.ProtoReflect.Descriptor instead.
 func (*GetDecisionRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{5}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetDecisionRequest) GetSeq() uint64 {
@@ -941,7 +1082,7 @@ type GetDecisionResponse struct {
 
 func (x *GetDecisionResponse) Reset() {
 	*x = GetDecisionResponse{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[6]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -953,7 +1094,7 @@ func (x *GetDecisionResponse) String() string {
 func (*GetDecisionResponse) ProtoMessage() {}
 
 func (x *GetDecisionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[6]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -966,7 +1107,7 @@ func (x *GetDecisionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDecisionResponse.ProtoReflect.Descriptor instead.
 func (*GetDecisionResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{6}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetDecisionResponse) GetDecision() *Decision {
@@ -998,7 +1139,7 @@ type ExplainAtRequest struct {
 
 func (x *ExplainAtRequest) Reset() {
 	*x = ExplainAtRequest{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[7]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1151,7 @@ func (x *ExplainAtRequest) String() string {
 func (*ExplainAtRequest) ProtoMessage() {}
 
 func (x *ExplainAtRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[7]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1164,7 @@ func (x *ExplainAtRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainAtRequest.ProtoReflect.Descriptor instead.
 func (*ExplainAtRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{7}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ExplainAtRequest) GetSeq() uint64 {
@@ -1065,7 +1206,7 @@ type ExplainAtResponse struct {
 
 func (x *ExplainAtResponse) Reset() {
 	*x = ExplainAtResponse{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[8]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1218,7 @@ func (x *ExplainAtResponse) String() string {
 func (*ExplainAtResponse) ProtoMessage() {}
 
 func (x *ExplainAtResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[8]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1231,7 @@ func (x *ExplainAtResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainAtResponse.ProtoReflect.Descriptor instead.
 func (*ExplainAtResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{8}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ExplainAtResponse) GetDecision() *Decision {
@@ -1121,6 +1262,98 @@ func (x *ExplainAtResponse) GetDifferences() []string {
 	return nil
 }
 
+// Request of DecisionService.ExplainAtStream.
+type ExplainAtStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. As of ExplainAt.
+	Request       *ExplainAtRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainAtStreamRequest) Reset() {
+	*x = ExplainAtStreamRequest{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainAtStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainAtStreamRequest) ProtoMessage() {}
+
+func (x *ExplainAtStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainAtStreamRequest.ProtoReflect.Descriptor instead.
+func (*ExplainAtStreamRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ExplainAtStreamRequest) GetRequest() *ExplainAtRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+// A part of the response of DecisionService.ExplainAtStream.
+type ExplainAtStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Some of the answer. Repeated fields continue those of the parts before.
+	Part          *ExplainAtResponse `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainAtStreamResponse) Reset() {
+	*x = ExplainAtStreamResponse{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainAtStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainAtStreamResponse) ProtoMessage() {}
+
+func (x *ExplainAtStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainAtStreamResponse.ProtoReflect.Descriptor instead.
+func (*ExplainAtStreamResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ExplainAtStreamResponse) GetPart() *ExplainAtResponse {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
 // Request of DecisionService.SummarizeReasons.
 type SummarizeReasonsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1144,7 +1377,7 @@ type SummarizeReasonsRequest struct {
 
 func (x *SummarizeReasonsRequest) Reset() {
 	*x = SummarizeReasonsRequest{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[9]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1156,7 +1389,7 @@ func (x *SummarizeReasonsRequest) String() string {
 func (*SummarizeReasonsRequest) ProtoMessage() {}
 
 func (x *SummarizeReasonsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[9]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1169,7 +1402,7 @@ func (x *SummarizeReasonsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SummarizeReasonsRequest.ProtoReflect.Descriptor instead.
 func (*SummarizeReasonsRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{9}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SummarizeReasonsRequest) GetWindow() *durationpb.Duration {
@@ -1250,7 +1483,7 @@ type ReasonGroup struct {
 
 func (x *ReasonGroup) Reset() {
 	*x = ReasonGroup{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[10]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1495,7 @@ func (x *ReasonGroup) String() string {
 func (*ReasonGroup) ProtoMessage() {}
 
 func (x *ReasonGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[10]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1508,7 @@ func (x *ReasonGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReasonGroup.ProtoReflect.Descriptor instead.
 func (*ReasonGroup) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{10}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReasonGroup) GetNamespace() string {
@@ -1392,7 +1625,7 @@ type SummarizeReasonsResponse struct {
 
 func (x *SummarizeReasonsResponse) Reset() {
 	*x = SummarizeReasonsResponse{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[11]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1637,7 @@ func (x *SummarizeReasonsResponse) String() string {
 func (*SummarizeReasonsResponse) ProtoMessage() {}
 
 func (x *SummarizeReasonsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[11]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1650,7 @@ func (x *SummarizeReasonsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SummarizeReasonsResponse.ProtoReflect.Descriptor instead.
 func (*SummarizeReasonsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{11}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SummarizeReasonsResponse) GetGroups() []*ReasonGroup {
@@ -1484,7 +1717,7 @@ type CompareDecisionsRequest struct {
 
 func (x *CompareDecisionsRequest) Reset() {
 	*x = CompareDecisionsRequest{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[12]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1496,7 +1729,7 @@ func (x *CompareDecisionsRequest) String() string {
 func (*CompareDecisionsRequest) ProtoMessage() {}
 
 func (x *CompareDecisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[12]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1509,7 +1742,7 @@ func (x *CompareDecisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareDecisionsRequest.ProtoReflect.Descriptor instead.
 func (*CompareDecisionsRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{12}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CompareDecisionsRequest) GetFirstSeq() uint64 {
@@ -1548,7 +1781,7 @@ type ScoreDifference struct {
 
 func (x *ScoreDifference) Reset() {
 	*x = ScoreDifference{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[13]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1793,7 @@ func (x *ScoreDifference) String() string {
 func (*ScoreDifference) ProtoMessage() {}
 
 func (x *ScoreDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[13]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1806,7 @@ func (x *ScoreDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreDifference.ProtoReflect.Descriptor instead.
 func (*ScoreDifference) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{13}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ScoreDifference) GetPlugin() string {
@@ -1618,7 +1851,7 @@ type NodeDifference struct {
 
 func (x *NodeDifference) Reset() {
 	*x = NodeDifference{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[14]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1863,7 @@ func (x *NodeDifference) String() string {
 func (*NodeDifference) ProtoMessage() {}
 
 func (x *NodeDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[14]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1876,7 @@ func (x *NodeDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeDifference.ProtoReflect.Descriptor instead.
 func (*NodeDifference) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{14}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *NodeDifference) GetNode() string {
@@ -1709,7 +1942,7 @@ type CompareDecisionsResponse struct {
 
 func (x *CompareDecisionsResponse) Reset() {
 	*x = CompareDecisionsResponse{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[15]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1954,7 @@ func (x *CompareDecisionsResponse) String() string {
 func (*CompareDecisionsResponse) ProtoMessage() {}
 
 func (x *CompareDecisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[15]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1967,7 @@ func (x *CompareDecisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareDecisionsResponse.ProtoReflect.Descriptor instead.
 func (*CompareDecisionsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{15}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CompareDecisionsResponse) GetFirst() *Decision {
@@ -1786,15 +2019,19 @@ type ListQueueRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// OPTIONAL. Pods in these places; default all.
 	Places []QueuePlace `protobuf:"varint,2,rep,packed,name=places,proto3,enum=mooring.v1.QueuePlace" json:"places,omitempty"`
-	// OPTIONAL. The most pods of each place, 1 to 10,000; default 1,000.
-	Limit         uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// OPTIONAL. The most pods of each place, 1 to 100,000; default 1,000.
+	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// OPTIONAL. The most pods of a page, 1 to 100,000; default as many as fit into 2 MiB.
+	PageSize uint32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// OPTIONAL. The next_page_token of the page before; the rest of the request must be the same.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListQueueRequest) Reset() {
 	*x = ListQueueRequest{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +2043,7 @@ func (x *ListQueueRequest) String() string {
 func (*ListQueueRequest) ProtoMessage() {}
 
 func (x *ListQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +2056,7 @@ func (x *ListQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueueRequest.ProtoReflect.Descriptor instead.
 func (*ListQueueRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{16}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListQueueRequest) GetNamespace() string {
@@ -1843,6 +2080,20 @@ func (x *ListQueueRequest) GetLimit() uint32 {
 	return 0
 }
 
+func (x *ListQueueRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListQueueRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // Events that may wake a pod: a plugin that rejected it, and the kinds of changes that the plugin's hints check. Not every
 // such change wakes the pod: the plugin's queueing hint decides whether a change may help, and skips changes that it can't judge.
 type WakingEvents struct {
@@ -1857,7 +2108,7 @@ type WakingEvents struct {
 
 func (x *WakingEvents) Reset() {
 	*x = WakingEvents{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +2120,7 @@ func (x *WakingEvents) String() string {
 func (*WakingEvents) ProtoMessage() {}
 
 func (x *WakingEvents) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +2133,7 @@ func (x *WakingEvents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WakingEvents.ProtoReflect.Descriptor instead.
 func (*WakingEvents) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{17}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WakingEvents) GetPlugin() string {
@@ -1931,7 +2182,7 @@ type QueuedPod struct {
 
 func (x *QueuedPod) Reset() {
 	*x = QueuedPod{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1943,7 +2194,7 @@ func (x *QueuedPod) String() string {
 func (*QueuedPod) ProtoMessage() {}
 
 func (x *QueuedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1956,7 +2207,7 @@ func (x *QueuedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedPod.ProtoReflect.Descriptor instead.
 func (*QueuedPod) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{18}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *QueuedPod) GetPod() *PodReference {
@@ -2049,7 +2300,7 @@ type QueueCount struct {
 
 func (x *QueueCount) Reset() {
 	*x = QueueCount{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2061,7 +2312,7 @@ func (x *QueueCount) String() string {
 func (*QueueCount) ProtoMessage() {}
 
 func (x *QueueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2074,7 +2325,7 @@ func (x *QueueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueCount.ProtoReflect.Descriptor instead.
 func (*QueueCount) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{19}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *QueueCount) GetPlace() QueuePlace {
@@ -2096,15 +2347,17 @@ type ListQueueResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods: by place, and in each in the order in which they are tried or have waited.
 	Pods []*QueuedPod `protobuf:"bytes,1,rep,name=pods,proto3" json:"pods,omitempty"`
-	// One per place, empty ones included.
-	Counts        []*QueueCount `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
+	// One per place, empty ones included; of the moment of the first page.
+	Counts []*QueueCount `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
+	// The page_token of the next page, empty on the last one. A page is kept for a minute.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListQueueResponse) Reset() {
 	*x = ListQueueResponse{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2116,7 +2369,7 @@ func (x *ListQueueResponse) String() string {
 func (*ListQueueResponse) ProtoMessage() {}
 
 func (x *ListQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2129,7 +2382,7 @@ func (x *ListQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueueResponse.ProtoReflect.Descriptor instead.
 func (*ListQueueResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{20}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListQueueResponse) GetPods() []*QueuedPod {
@@ -2144,6 +2397,13 @@ func (x *ListQueueResponse) GetCounts() []*QueueCount {
 		return x.Counts
 	}
 	return nil
+}
+
+func (x *ListQueueResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 var File_mooring_v1_decision_service_proto protoreflect.FileDescriptor
@@ -2222,7 +2482,20 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\rdropped_count\x18\x06 \x01(\x04R\fdroppedCount\x12\x1d\n" +
 	"\n" +
 	"journal_id\x18\a \x01(\tR\tjournalId\x12!\n" +
-	"\fwait_refused\x18\b \x01(\bR\vwaitRefused\"&\n" +
+	"\fwait_refused\x18\b \x01(\bR\vwaitRefused\"\x9a\x01\n" +
+	"\x15WatchDecisionsRequest\x122\n" +
+	"\x06filter\x18\x01 \x01(\v2\x1a.mooring.v1.DecisionFilterR\x06filter\x12 \n" +
+	"\tafter_seq\x18\x02 \x01(\x04H\x00R\bafterSeq\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"journal_id\x18\x03 \x01(\tR\tjournalIdB\f\n" +
+	"\n" +
+	"_after_seq\"\xb4\x01\n" +
+	"\x16WatchDecisionsResponse\x122\n" +
+	"\tdecisions\x18\x01 \x03(\v2\x14.mooring.v1.DecisionR\tdecisions\x12$\n" +
+	"\x0enext_after_seq\x18\x02 \x01(\x04R\fnextAfterSeq\x12!\n" +
+	"\fmissed_count\x18\x03 \x01(\x04R\vmissedCount\x12\x1d\n" +
+	"\n" +
+	"journal_id\x18\x04 \x01(\tR\tjournalId\"&\n" +
 	"\x12GetDecisionRequest\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\"\x86\x01\n" +
 	"\x13GetDecisionResponse\x120\n" +
@@ -2237,7 +2510,11 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\bdecision\x18\x01 \x01(\v2\x14.mooring.v1.DecisionR\bdecision\x12=\n" +
 	"\vexplanation\x18\x02 \x01(\v2\x1b.mooring.v1.ExplainResponseR\vexplanation\x12\x16\n" +
 	"\x06agrees\x18\x03 \x01(\bR\x06agrees\x12 \n" +
-	"\vdifferences\x18\x04 \x03(\tR\vdifferences\"\xda\x01\n" +
+	"\vdifferences\x18\x04 \x03(\tR\vdifferences\"P\n" +
+	"\x16ExplainAtStreamRequest\x126\n" +
+	"\arequest\x18\x01 \x01(\v2\x1c.mooring.v1.ExplainAtRequestR\arequest\"L\n" +
+	"\x17ExplainAtStreamResponse\x121\n" +
+	"\x04part\x18\x01 \x01(\v2\x1d.mooring.v1.ExplainAtResponseR\x04part\"\xda\x01\n" +
 	"\x17SummarizeReasonsRequest\x121\n" +
 	"\x06window\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x18\n" +
@@ -2298,11 +2575,14 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x05nodes\x18\x04 \x03(\v2\x1a.mooring.v1.NodeDifferenceR\x05nodes\x12\x1d\n" +
 	"\n" +
 	"node_count\x18\x05 \x01(\rR\tnodeCount\x12 \n" +
-	"\vunexplained\x18\x06 \x01(\tR\vunexplained\"v\n" +
+	"\vunexplained\x18\x06 \x01(\tR\vunexplained\"\xb2\x01\n" +
 	"\x10ListQueueRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12.\n" +
 	"\x06places\x18\x02 \x03(\x0e2\x16.mooring.v1.QueuePlaceR\x06places\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\rR\x05limit\">\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\">\n" +
 	"\fWakingEvents\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x16\n" +
 	"\x06events\x18\x02 \x03(\tR\x06events\"\xf1\x03\n" +
@@ -2326,10 +2606,11 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
 	"QueueCount\x12,\n" +
 	"\x05place\x18\x01 \x01(\x0e2\x16.mooring.v1.QueuePlaceR\x05place\x12\x1b\n" +
-	"\tpod_count\x18\x02 \x01(\rR\bpodCount\"n\n" +
+	"\tpod_count\x18\x02 \x01(\rR\bpodCount\"\x96\x01\n" +
 	"\x11ListQueueResponse\x12)\n" +
 	"\x04pods\x18\x01 \x03(\v2\x15.mooring.v1.QueuedPodR\x04pods\x12.\n" +
-	"\x06counts\x18\x02 \x03(\v2\x16.mooring.v1.QueueCountR\x06counts*\xca\x01\n" +
+	"\x06counts\x18\x02 \x03(\v2\x16.mooring.v1.QueueCountR\x06counts\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken*\xe5\x01\n" +
 	"\fDecisionKind\x12\x1d\n" +
 	"\x19DECISION_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DECISION_KIND_SCHEDULE\x10\x01\x12\x19\n" +
@@ -2337,7 +2618,8 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x14DECISION_KIND_FILTER\x10\x03\x12\x17\n" +
 	"\x13DECISION_KIND_SCORE\x10\x04\x12\x19\n" +
 	"\x15DECISION_KIND_PREEMPT\x10\x05\x12\x16\n" +
-	"\x12DECISION_KIND_BIND\x10\x06*\xaa\x01\n" +
+	"\x12DECISION_KIND_BIND\x10\x06\x12\x19\n" +
+	"\x15DECISION_KIND_OBSERVE\x10\a*\xaa\x01\n" +
 	"\x0eDecisionResult\x12\x1f\n" +
 	"\x1bDECISION_RESULT_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19DECISION_RESULT_SCHEDULED\x10\x01\x12!\n" +
@@ -2351,11 +2633,13 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x13QUEUE_PLACE_BACKOFF\x10\x02\x12\x1d\n" +
 	"\x19QUEUE_PLACE_UNSCHEDULABLE\x10\x03\x12\x15\n" +
 	"\x11QUEUE_PLACE_GATED\x10\x04\x12\x19\n" +
-	"\x15QUEUE_PLACE_IN_FLIGHT\x10\x052\xa7\x04\n" +
+	"\x15QUEUE_PLACE_IN_FLIGHT\x10\x052\xea\x05\n" +
 	"\x0fDecisionService\x12Y\n" +
-	"\rListDecisions\x12 .mooring.v1.ListDecisionsRequest\x1a!.mooring.v1.ListDecisionsResponse\"\x03\x90\x02\x01\x12S\n" +
+	"\rListDecisions\x12 .mooring.v1.ListDecisionsRequest\x1a!.mooring.v1.ListDecisionsResponse\"\x03\x90\x02\x01\x12^\n" +
+	"\x0eWatchDecisions\x12!.mooring.v1.WatchDecisionsRequest\x1a\".mooring.v1.WatchDecisionsResponse\"\x03\x90\x02\x010\x01\x12S\n" +
 	"\vGetDecision\x12\x1e.mooring.v1.GetDecisionRequest\x1a\x1f.mooring.v1.GetDecisionResponse\"\x03\x90\x02\x01\x12M\n" +
-	"\tExplainAt\x12\x1c.mooring.v1.ExplainAtRequest\x1a\x1d.mooring.v1.ExplainAtResponse\"\x03\x90\x02\x01\x12b\n" +
+	"\tExplainAt\x12\x1c.mooring.v1.ExplainAtRequest\x1a\x1d.mooring.v1.ExplainAtResponse\"\x03\x90\x02\x01\x12a\n" +
+	"\x0fExplainAtStream\x12\".mooring.v1.ExplainAtStreamRequest\x1a#.mooring.v1.ExplainAtStreamResponse\"\x03\x90\x02\x010\x01\x12b\n" +
 	"\x10SummarizeReasons\x12#.mooring.v1.SummarizeReasonsRequest\x1a$.mooring.v1.SummarizeReasonsResponse\"\x03\x90\x02\x01\x12b\n" +
 	"\x10CompareDecisions\x12#.mooring.v1.CompareDecisionsRequest\x1a$.mooring.v1.CompareDecisionsResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\tListQueue\x12\x1c.mooring.v1.ListQueueRequest\x1a\x1d.mooring.v1.ListQueueResponse\"\x03\x90\x02\x01B\x9b\x01\n" +
@@ -2376,7 +2660,7 @@ func file_mooring_v1_decision_service_proto_rawDescGZIP() []byte {
 }
 
 var file_mooring_v1_decision_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_mooring_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_mooring_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_mooring_v1_decision_service_proto_goTypes = []any{
 	(DecisionKind)(0),                // 0: mooring.v1.DecisionKind
 	(DecisionResult)(0),              // 1: mooring.v1.DecisionResult
@@ -2386,92 +2670,104 @@ var file_mooring_v1_decision_service_proto_goTypes = []any{
 	(*DecisionFilter)(nil),           // 5: mooring.v1.DecisionFilter
 	(*ListDecisionsRequest)(nil),     // 6: mooring.v1.ListDecisionsRequest
 	(*ListDecisionsResponse)(nil),    // 7: mooring.v1.ListDecisionsResponse
-	(*GetDecisionRequest)(nil),       // 8: mooring.v1.GetDecisionRequest
-	(*GetDecisionResponse)(nil),      // 9: mooring.v1.GetDecisionResponse
-	(*ExplainAtRequest)(nil),         // 10: mooring.v1.ExplainAtRequest
-	(*ExplainAtResponse)(nil),        // 11: mooring.v1.ExplainAtResponse
-	(*SummarizeReasonsRequest)(nil),  // 12: mooring.v1.SummarizeReasonsRequest
-	(*ReasonGroup)(nil),              // 13: mooring.v1.ReasonGroup
-	(*SummarizeReasonsResponse)(nil), // 14: mooring.v1.SummarizeReasonsResponse
-	(*CompareDecisionsRequest)(nil),  // 15: mooring.v1.CompareDecisionsRequest
-	(*ScoreDifference)(nil),          // 16: mooring.v1.ScoreDifference
-	(*NodeDifference)(nil),           // 17: mooring.v1.NodeDifference
-	(*CompareDecisionsResponse)(nil), // 18: mooring.v1.CompareDecisionsResponse
-	(*ListQueueRequest)(nil),         // 19: mooring.v1.ListQueueRequest
-	(*WakingEvents)(nil),             // 20: mooring.v1.WakingEvents
-	(*QueuedPod)(nil),                // 21: mooring.v1.QueuedPod
-	(*QueueCount)(nil),               // 22: mooring.v1.QueueCount
-	(*ListQueueResponse)(nil),        // 23: mooring.v1.ListQueueResponse
-	(*timestamppb.Timestamp)(nil),    // 24: google.protobuf.Timestamp
-	(*PodReference)(nil),             // 25: mooring.v1.PodReference
-	(*Provenance)(nil),               // 26: mooring.v1.Provenance
-	(*Verdict)(nil),                  // 27: mooring.v1.Verdict
-	(*durationpb.Duration)(nil),      // 28: google.protobuf.Duration
-	(*ExplainResponse)(nil),          // 29: mooring.v1.ExplainResponse
-	(NodeForm)(0),                    // 30: mooring.v1.NodeForm
+	(*WatchDecisionsRequest)(nil),    // 8: mooring.v1.WatchDecisionsRequest
+	(*WatchDecisionsResponse)(nil),   // 9: mooring.v1.WatchDecisionsResponse
+	(*GetDecisionRequest)(nil),       // 10: mooring.v1.GetDecisionRequest
+	(*GetDecisionResponse)(nil),      // 11: mooring.v1.GetDecisionResponse
+	(*ExplainAtRequest)(nil),         // 12: mooring.v1.ExplainAtRequest
+	(*ExplainAtResponse)(nil),        // 13: mooring.v1.ExplainAtResponse
+	(*ExplainAtStreamRequest)(nil),   // 14: mooring.v1.ExplainAtStreamRequest
+	(*ExplainAtStreamResponse)(nil),  // 15: mooring.v1.ExplainAtStreamResponse
+	(*SummarizeReasonsRequest)(nil),  // 16: mooring.v1.SummarizeReasonsRequest
+	(*ReasonGroup)(nil),              // 17: mooring.v1.ReasonGroup
+	(*SummarizeReasonsResponse)(nil), // 18: mooring.v1.SummarizeReasonsResponse
+	(*CompareDecisionsRequest)(nil),  // 19: mooring.v1.CompareDecisionsRequest
+	(*ScoreDifference)(nil),          // 20: mooring.v1.ScoreDifference
+	(*NodeDifference)(nil),           // 21: mooring.v1.NodeDifference
+	(*CompareDecisionsResponse)(nil), // 22: mooring.v1.CompareDecisionsResponse
+	(*ListQueueRequest)(nil),         // 23: mooring.v1.ListQueueRequest
+	(*WakingEvents)(nil),             // 24: mooring.v1.WakingEvents
+	(*QueuedPod)(nil),                // 25: mooring.v1.QueuedPod
+	(*QueueCount)(nil),               // 26: mooring.v1.QueueCount
+	(*ListQueueResponse)(nil),        // 27: mooring.v1.ListQueueResponse
+	(*timestamppb.Timestamp)(nil),    // 28: google.protobuf.Timestamp
+	(*PodReference)(nil),             // 29: mooring.v1.PodReference
+	(*Provenance)(nil),               // 30: mooring.v1.Provenance
+	(*Verdict)(nil),                  // 31: mooring.v1.Verdict
+	(*durationpb.Duration)(nil),      // 32: google.protobuf.Duration
+	(*ExplainResponse)(nil),          // 33: mooring.v1.ExplainResponse
+	(NodeForm)(0),                    // 34: mooring.v1.NodeForm
 }
 var file_mooring_v1_decision_service_proto_depIdxs = []int32{
-	24, // 0: mooring.v1.Decision.time:type_name -> google.protobuf.Timestamp
-	25, // 1: mooring.v1.Decision.pod:type_name -> mooring.v1.PodReference
+	28, // 0: mooring.v1.Decision.time:type_name -> google.protobuf.Timestamp
+	29, // 1: mooring.v1.Decision.pod:type_name -> mooring.v1.PodReference
 	0,  // 2: mooring.v1.Decision.kind:type_name -> mooring.v1.DecisionKind
 	1,  // 3: mooring.v1.Decision.result:type_name -> mooring.v1.DecisionResult
-	26, // 4: mooring.v1.Decision.provenance:type_name -> mooring.v1.Provenance
-	27, // 5: mooring.v1.Decision.verdict:type_name -> mooring.v1.Verdict
+	30, // 4: mooring.v1.Decision.provenance:type_name -> mooring.v1.Provenance
+	31, // 5: mooring.v1.Decision.verdict:type_name -> mooring.v1.Verdict
 	3,  // 6: mooring.v1.Decision.dominant:type_name -> mooring.v1.NodeRejections
-	28, // 7: mooring.v1.Decision.queue_wait:type_name -> google.protobuf.Duration
-	28, // 8: mooring.v1.Decision.duration:type_name -> google.protobuf.Duration
+	32, // 7: mooring.v1.Decision.queue_wait:type_name -> google.protobuf.Duration
+	32, // 8: mooring.v1.Decision.duration:type_name -> google.protobuf.Duration
 	0,  // 9: mooring.v1.DecisionFilter.kinds:type_name -> mooring.v1.DecisionKind
 	1,  // 10: mooring.v1.DecisionFilter.results:type_name -> mooring.v1.DecisionResult
 	5,  // 11: mooring.v1.ListDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
-	28, // 12: mooring.v1.ListDecisionsRequest.wait:type_name -> google.protobuf.Duration
+	32, // 12: mooring.v1.ListDecisionsRequest.wait:type_name -> google.protobuf.Duration
 	4,  // 13: mooring.v1.ListDecisionsResponse.decisions:type_name -> mooring.v1.Decision
-	4,  // 14: mooring.v1.GetDecisionResponse.decision:type_name -> mooring.v1.Decision
-	29, // 15: mooring.v1.GetDecisionResponse.explanation:type_name -> mooring.v1.ExplainResponse
-	30, // 16: mooring.v1.ExplainAtRequest.answer_form:type_name -> mooring.v1.NodeForm
-	4,  // 17: mooring.v1.ExplainAtResponse.decision:type_name -> mooring.v1.Decision
-	29, // 18: mooring.v1.ExplainAtResponse.explanation:type_name -> mooring.v1.ExplainResponse
-	28, // 19: mooring.v1.SummarizeReasonsRequest.window:type_name -> google.protobuf.Duration
-	3,  // 20: mooring.v1.ReasonGroup.reason:type_name -> mooring.v1.NodeRejections
-	1,  // 21: mooring.v1.ReasonGroup.result:type_name -> mooring.v1.DecisionResult
-	25, // 22: mooring.v1.ReasonGroup.examples:type_name -> mooring.v1.PodReference
-	24, // 23: mooring.v1.ReasonGroup.oldest_time:type_name -> google.protobuf.Timestamp
-	24, // 24: mooring.v1.ReasonGroup.newest_time:type_name -> google.protobuf.Timestamp
-	13, // 25: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
-	28, // 26: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
-	27, // 27: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
-	27, // 28: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
-	16, // 29: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
-	4,  // 30: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
-	4,  // 31: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
-	17, // 32: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
-	2,  // 33: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
-	25, // 34: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
-	2,  // 35: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
-	24, // 36: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
-	24, // 37: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
-	24, // 38: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
-	20, // 39: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
-	24, // 40: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
-	2,  // 41: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
-	21, // 42: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
-	22, // 43: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
-	6,  // 44: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
-	8,  // 45: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
-	10, // 46: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
-	12, // 47: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
-	15, // 48: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
-	19, // 49: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
-	7,  // 50: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
-	9,  // 51: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
-	11, // 52: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
-	14, // 53: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
-	18, // 54: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
-	23, // 55: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
-	50, // [50:56] is the sub-list for method output_type
-	44, // [44:50] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	5,  // 14: mooring.v1.WatchDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
+	4,  // 15: mooring.v1.WatchDecisionsResponse.decisions:type_name -> mooring.v1.Decision
+	4,  // 16: mooring.v1.GetDecisionResponse.decision:type_name -> mooring.v1.Decision
+	33, // 17: mooring.v1.GetDecisionResponse.explanation:type_name -> mooring.v1.ExplainResponse
+	34, // 18: mooring.v1.ExplainAtRequest.answer_form:type_name -> mooring.v1.NodeForm
+	4,  // 19: mooring.v1.ExplainAtResponse.decision:type_name -> mooring.v1.Decision
+	33, // 20: mooring.v1.ExplainAtResponse.explanation:type_name -> mooring.v1.ExplainResponse
+	12, // 21: mooring.v1.ExplainAtStreamRequest.request:type_name -> mooring.v1.ExplainAtRequest
+	13, // 22: mooring.v1.ExplainAtStreamResponse.part:type_name -> mooring.v1.ExplainAtResponse
+	32, // 23: mooring.v1.SummarizeReasonsRequest.window:type_name -> google.protobuf.Duration
+	3,  // 24: mooring.v1.ReasonGroup.reason:type_name -> mooring.v1.NodeRejections
+	1,  // 25: mooring.v1.ReasonGroup.result:type_name -> mooring.v1.DecisionResult
+	29, // 26: mooring.v1.ReasonGroup.examples:type_name -> mooring.v1.PodReference
+	28, // 27: mooring.v1.ReasonGroup.oldest_time:type_name -> google.protobuf.Timestamp
+	28, // 28: mooring.v1.ReasonGroup.newest_time:type_name -> google.protobuf.Timestamp
+	17, // 29: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
+	32, // 30: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
+	31, // 31: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
+	31, // 32: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
+	20, // 33: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
+	4,  // 34: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
+	4,  // 35: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
+	21, // 36: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
+	2,  // 37: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
+	29, // 38: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
+	2,  // 39: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
+	28, // 40: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
+	28, // 41: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
+	28, // 42: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
+	24, // 43: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
+	28, // 44: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
+	2,  // 45: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
+	25, // 46: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
+	26, // 47: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
+	6,  // 48: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
+	8,  // 49: mooring.v1.DecisionService.WatchDecisions:input_type -> mooring.v1.WatchDecisionsRequest
+	10, // 50: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
+	12, // 51: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
+	14, // 52: mooring.v1.DecisionService.ExplainAtStream:input_type -> mooring.v1.ExplainAtStreamRequest
+	16, // 53: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
+	19, // 54: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
+	23, // 55: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
+	7,  // 56: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
+	9,  // 57: mooring.v1.DecisionService.WatchDecisions:output_type -> mooring.v1.WatchDecisionsResponse
+	11, // 58: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
+	13, // 59: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
+	15, // 60: mooring.v1.DecisionService.ExplainAtStream:output_type -> mooring.v1.ExplainAtStreamResponse
+	18, // 61: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
+	22, // 62: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
+	27, // 63: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
+	56, // [56:64] is the sub-list for method output_type
+	48, // [48:56] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_decision_service_proto_init() }
@@ -2485,14 +2781,15 @@ func file_mooring_v1_decision_service_proto_init() {
 	file_mooring_v1_verdicts_proto_init()
 	file_mooring_v1_decision_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_mooring_v1_decision_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_mooring_v1_decision_service_proto_msgTypes[14].OneofWrappers = []any{}
+	file_mooring_v1_decision_service_proto_msgTypes[5].OneofWrappers = []any{}
+	file_mooring_v1_decision_service_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mooring_v1_decision_service_proto_rawDesc), len(file_mooring_v1_decision_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   21,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

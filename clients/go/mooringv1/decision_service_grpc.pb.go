@@ -22,8 +22,10 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	DecisionService_ListDecisions_FullMethodName    = "/mooring.v1.DecisionService/ListDecisions"
+	DecisionService_WatchDecisions_FullMethodName   = "/mooring.v1.DecisionService/WatchDecisions"
 	DecisionService_GetDecision_FullMethodName      = "/mooring.v1.DecisionService/GetDecision"
 	DecisionService_ExplainAt_FullMethodName        = "/mooring.v1.DecisionService/ExplainAt"
+	DecisionService_ExplainAtStream_FullMethodName  = "/mooring.v1.DecisionService/ExplainAtStream"
 	DecisionService_SummarizeReasons_FullMethodName = "/mooring.v1.DecisionService/SummarizeReasons"
 	DecisionService_CompareDecisions_FullMethodName = "/mooring.v1.DecisionService/CompareDecisions"
 	DecisionService_ListQueue_FullMethodName        = "/mooring.v1.DecisionService/ListQueue"
@@ -59,6 +61,17 @@ type DecisionServiceClient interface {
 	//	| after_seq is of another start        | OK   | finds another journal_id; restarts without after_seq    |
 	//	| otherwise                            |      | see the service                                         |
 	ListDecisions(ctx context.Context, in *ListDecisionsRequest, opts ...grpc.CallOption) (*ListDecisionsResponse, error)
+	// Sends decisions as they are made, from a seq on. The journal is the buffer: a client that reads too slowly finds the number of
+	// those that it missed. The stream ends with the connection, after some minutes, or when the server ends: the client watches
+	// again with after_seq = next_after_seq.
+	//
+	//	| condition                            | code        | what the caller does next                        |
+	//	|--------------------------------------|-------------|--------------------------------------------------|
+	//	| after_seq is of another start        |             | finds another journal_id, and decisions from there on |
+	//	| shutting down (DRAINING)             | UNAVAILABLE | watches at another replica, without after_seq    |
+	//	| too many streams (OVERLOADED)        | RESOURCE_EXHAUSTED | calls ListDecisions                       |
+	//	| otherwise                            |             | see the service                                  |
+	WatchDecisions(ctx context.Context, in *WatchDecisionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchDecisionsResponse], error)
 	// Says all that is kept of a decision: with its explanation, if that was kept.
 	//
 	//	| condition                                      | code      | what the caller does next             |
@@ -76,6 +89,13 @@ type DecisionServiceClient interface {
 	//	| the state of then is no longer known, or the configuration changed (DECISION_NOT_REPEATABLE) | FAILED_PRECONDITION | calls Explain for an answer of now |
 	//	| otherwise                                      |                     | see the service                 |
 	ExplainAt(ctx context.Context, in *ExplainAtRequest, opts ...grpc.CallOption) (*ExplainAtResponse, error)
+	// ExplainAt in parts, as SchedulingService.ExplainStream.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| explained | OK   | merges the parts          |
+	//	| otherwise |      | see ExplainAt             |
+	ExplainAtStream(ctx context.Context, in *ExplainAtStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExplainAtStreamResponse], error)
 	// Groups the pods without a node by their controller and the dominant reason.
 	//
 	//	| condition  | code | what the caller does next |
@@ -97,6 +117,7 @@ type DecisionServiceClient interface {
 	//	|--------------------------------------------|---------------|----------------------------------------|
 	//	| listed                                     | OK            | reads it                               |
 	//	| not a scheduler's process (NOT_IMPLEMENTED)   | UNIMPLEMENTED | calls the scheduler                 |
+	//	| page forgotten (PAGE_TOKEN_STALE)          | FAILED_PRECONDITION | lists from the beginning         |
 	//	| otherwise                                  |               | see the service                        |
 	ListQueue(ctx context.Context, in *ListQueueRequest, opts ...grpc.CallOption) (*ListQueueResponse, error)
 }
@@ -119,6 +140,25 @@ func (c *decisionServiceClient) ListDecisions(ctx context.Context, in *ListDecis
 	return out, nil
 }
 
+func (c *decisionServiceClient) WatchDecisions(ctx context.Context, in *WatchDecisionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchDecisionsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &DecisionService_ServiceDesc.Streams[0], DecisionService_WatchDecisions_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchDecisionsRequest, WatchDecisionsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DecisionService_WatchDecisionsClient = grpc.ServerStreamingClient[WatchDecisionsResponse]
+
 func (c *decisionServiceClient) GetDecision(ctx context.Context, in *GetDecisionRequest, opts ...grpc.CallOption) (*GetDecisionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetDecisionResponse)
@@ -138,6 +178,25 @@ func (c *decisionServiceClient) ExplainAt(ctx context.Context, in *ExplainAtRequ
 	}
 	return out, nil
 }
+
+func (c *decisionServiceClient) ExplainAtStream(ctx context.Context, in *ExplainAtStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExplainAtStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &DecisionService_ServiceDesc.Streams[1], DecisionService_ExplainAtStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExplainAtStreamRequest, ExplainAtStreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DecisionService_ExplainAtStreamClient = grpc.ServerStreamingClient[ExplainAtStreamResponse]
 
 func (c *decisionServiceClient) SummarizeReasons(ctx context.Context, in *SummarizeReasonsRequest, opts ...grpc.CallOption) (*SummarizeReasonsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -199,6 +258,17 @@ type DecisionServiceServer interface {
 	//	| after_seq is of another start        | OK   | finds another journal_id; restarts without after_seq    |
 	//	| otherwise                            |      | see the service                                         |
 	ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error)
+	// Sends decisions as they are made, from a seq on. The journal is the buffer: a client that reads too slowly finds the number of
+	// those that it missed. The stream ends with the connection, after some minutes, or when the server ends: the client watches
+	// again with after_seq = next_after_seq.
+	//
+	//	| condition                            | code        | what the caller does next                        |
+	//	|--------------------------------------|-------------|--------------------------------------------------|
+	//	| after_seq is of another start        |             | finds another journal_id, and decisions from there on |
+	//	| shutting down (DRAINING)             | UNAVAILABLE | watches at another replica, without after_seq    |
+	//	| too many streams (OVERLOADED)        | RESOURCE_EXHAUSTED | calls ListDecisions                       |
+	//	| otherwise                            |             | see the service                                  |
+	WatchDecisions(*WatchDecisionsRequest, grpc.ServerStreamingServer[WatchDecisionsResponse]) error
 	// Says all that is kept of a decision: with its explanation, if that was kept.
 	//
 	//	| condition                                      | code      | what the caller does next             |
@@ -216,6 +286,13 @@ type DecisionServiceServer interface {
 	//	| the state of then is no longer known, or the configuration changed (DECISION_NOT_REPEATABLE) | FAILED_PRECONDITION | calls Explain for an answer of now |
 	//	| otherwise                                      |                     | see the service                 |
 	ExplainAt(context.Context, *ExplainAtRequest) (*ExplainAtResponse, error)
+	// ExplainAt in parts, as SchedulingService.ExplainStream.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| explained | OK   | merges the parts          |
+	//	| otherwise |      | see ExplainAt             |
+	ExplainAtStream(*ExplainAtStreamRequest, grpc.ServerStreamingServer[ExplainAtStreamResponse]) error
 	// Groups the pods without a node by their controller and the dominant reason.
 	//
 	//	| condition  | code | what the caller does next |
@@ -237,6 +314,7 @@ type DecisionServiceServer interface {
 	//	|--------------------------------------------|---------------|----------------------------------------|
 	//	| listed                                     | OK            | reads it                               |
 	//	| not a scheduler's process (NOT_IMPLEMENTED)   | UNIMPLEMENTED | calls the scheduler                 |
+	//	| page forgotten (PAGE_TOKEN_STALE)          | FAILED_PRECONDITION | lists from the beginning         |
 	//	| otherwise                                  |               | see the service                        |
 	ListQueue(context.Context, *ListQueueRequest) (*ListQueueResponse, error)
 	mustEmbedUnimplementedDecisionServiceServer()
@@ -252,11 +330,17 @@ type UnimplementedDecisionServiceServer struct{}
 func (UnimplementedDecisionServiceServer) ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDecisions not implemented")
 }
+func (UnimplementedDecisionServiceServer) WatchDecisions(*WatchDecisionsRequest, grpc.ServerStreamingServer[WatchDecisionsResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchDecisions not implemented")
+}
 func (UnimplementedDecisionServiceServer) GetDecision(context.Context, *GetDecisionRequest) (*GetDecisionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetDecision not implemented")
 }
 func (UnimplementedDecisionServiceServer) ExplainAt(context.Context, *ExplainAtRequest) (*ExplainAtResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainAt not implemented")
+}
+func (UnimplementedDecisionServiceServer) ExplainAtStream(*ExplainAtStreamRequest, grpc.ServerStreamingServer[ExplainAtStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExplainAtStream not implemented")
 }
 func (UnimplementedDecisionServiceServer) SummarizeReasons(context.Context, *SummarizeReasonsRequest) (*SummarizeReasonsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SummarizeReasons not implemented")
@@ -306,6 +390,17 @@ func _DecisionService_ListDecisions_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DecisionService_WatchDecisions_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchDecisionsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(DecisionServiceServer).WatchDecisions(m, &grpc.GenericServerStream[WatchDecisionsRequest, WatchDecisionsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DecisionService_WatchDecisionsServer = grpc.ServerStreamingServer[WatchDecisionsResponse]
+
 func _DecisionService_GetDecision_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetDecisionRequest)
 	if err := dec(in); err != nil {
@@ -341,6 +436,17 @@ func _DecisionService_ExplainAt_Handler(srv interface{}, ctx context.Context, de
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _DecisionService_ExplainAtStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExplainAtStreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(DecisionServiceServer).ExplainAtStream(m, &grpc.GenericServerStream[ExplainAtStreamRequest, ExplainAtStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DecisionService_ExplainAtStreamServer = grpc.ServerStreamingServer[ExplainAtStreamResponse]
 
 func _DecisionService_SummarizeReasons_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SummarizeReasonsRequest)
@@ -428,6 +534,17 @@ var DecisionService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _DecisionService_ListQueue_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchDecisions",
+			Handler:       _DecisionService_WatchDecisions_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ExplainAtStream",
+			Handler:       _DecisionService_ExplainAtStream_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "mooring/v1/decision_service.proto",
 }

@@ -119,6 +119,9 @@ const (
 	ErrorReason_ERROR_REASON_CONFIGURATION_NOT_FOUND ErrorReason = 39
 	// UNAVAILABLE. A plugin's own service, or an extender, did not answer. Metadata: as of PLUGIN_FAILED. Retry with backoff.
 	ErrorReason_ERROR_REASON_PLUGIN_UNAVAILABLE ErrorReason = 40
+	// FAILED_PRECONDITION. The pages of a list are kept for a minute, and these are forgotten, or another process has them. List from
+	// the beginning.
+	ErrorReason_ERROR_REASON_PAGE_TOKEN_STALE ErrorReason = 41
 )
 
 // Enum value maps for ErrorReason.
@@ -165,6 +168,7 @@ var (
 		38: "ERROR_REASON_DECISION_NOT_REPEATABLE",
 		39: "ERROR_REASON_CONFIGURATION_NOT_FOUND",
 		40: "ERROR_REASON_PLUGIN_UNAVAILABLE",
+		41: "ERROR_REASON_PAGE_TOKEN_STALE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":             0,
@@ -208,6 +212,7 @@ var (
 		"ERROR_REASON_DECISION_NOT_REPEATABLE": 38,
 		"ERROR_REASON_CONFIGURATION_NOT_FOUND": 39,
 		"ERROR_REASON_PLUGIN_UNAVAILABLE":      40,
+		"ERROR_REASON_PAGE_TOKEN_STALE":        41,
 	}
 )
 
@@ -379,8 +384,7 @@ const file_mooring_v1_errors_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"H\n" +
 	"\x0eFieldViolation\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription*\xef\n" +
-	"\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription*\x92\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_REQUEST_INVALID\x10\x01\x12\x1e\n" +
@@ -423,7 +427,8 @@ const file_mooring_v1_errors_proto_rawDesc = "" +
 	"\x1fERROR_REASON_DECISION_NOT_FOUND\x10%\x12(\n" +
 	"$ERROR_REASON_DECISION_NOT_REPEATABLE\x10&\x12(\n" +
 	"$ERROR_REASON_CONFIGURATION_NOT_FOUND\x10'\x12#\n" +
-	"\x1fERROR_REASON_PLUGIN_UNAVAILABLE\x10(B\x92\x01\n" +
+	"\x1fERROR_REASON_PLUGIN_UNAVAILABLE\x10(\x12!\n" +
+	"\x1dERROR_REASON_PAGE_TOKEN_STALE\x10)B\x92\x01\n" +
 	"\x0edev.mooring.v1B\vErrorsProtoP\x01Z*mooring.dev/go/mooring/mooringv1;mooringv1\xa2\x02\x03MXX\xaa\x02\n" +
 	"Mooring.V1\xca\x02\n" +
 	"Mooring\\V1\xe2\x02\x16Mooring\\V1\\GPBMetadata\xea\x02\vMooring::V1b\x06proto3"

@@ -164,7 +164,7 @@ func (x *NodeNames) GetNames() []string {
 	return nil
 }
 
-// Node indices of one node_epoch.
+// Node indices of one node_epoch, which one process knows (Provenance.server_id).
 type NodeIndices struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED in a request. The node_epoch that the indices belong to. Another one than the server's:

@@ -37,6 +37,9 @@ const (
 	CommitMode_COMMIT_MODE_RESERVE CommitMode = 2
 	// Binds the pod to the node, as Bind does.
 	CommitMode_COMMIT_MODE_BIND CommitMode = 3
+	// Commits nothing, as a dry run, and the journal has the decision as DECISION_KIND_OBSERVE: the node that mooring would have
+	// taken, beside a scheduler that places the pod.
+	CommitMode_COMMIT_MODE_OBSERVE CommitMode = 4
 )
 
 // Enum value maps for CommitMode.
@@ -46,12 +49,14 @@ var (
 		1: "COMMIT_MODE_DRY_RUN",
 		2: "COMMIT_MODE_RESERVE",
 		3: "COMMIT_MODE_BIND",
+		4: "COMMIT_MODE_OBSERVE",
 	}
 	CommitMode_value = map[string]int32{
 		"COMMIT_MODE_UNSPECIFIED": 0,
 		"COMMIT_MODE_DRY_RUN":     1,
 		"COMMIT_MODE_RESERVE":     2,
 		"COMMIT_MODE_BIND":        3,
+		"COMMIT_MODE_OBSERVE":     4,
 	}
 )
 
@@ -2013,6 +2018,390 @@ func (x *UnreserveResponse) GetReleased() bool {
 	return false
 }
 
+// Request of SchedulingService.UnreserveMany. REQUIRED: uids, or all.
+type UnreserveManyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The UIDs of the pods whose reservations end, each once, at most the server's max_batch_pods.
+	Uids []string `protobuf:"bytes,1,rep,name=uids,proto3" json:"uids,omitempty"`
+	// Whether all reservations end that ListReservations shows to this client.
+	All           bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnreserveManyRequest) Reset() {
+	*x = UnreserveManyRequest{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnreserveManyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnreserveManyRequest) ProtoMessage() {}
+
+func (x *UnreserveManyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnreserveManyRequest.ProtoReflect.Descriptor instead.
+func (*UnreserveManyRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *UnreserveManyRequest) GetUids() []string {
+	if x != nil {
+		return x.Uids
+	}
+	return nil
+}
+
+func (x *UnreserveManyRequest) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+// The end of a pod's reservation.
+type UnreservedPod struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pod's UID.
+	Uid string `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	// Whether there was a reservation, and it has ended.
+	Released bool `protobuf:"varint,2,opt,name=released,proto3" json:"released,omitempty"`
+	// Why it could not be ended, as Unreserve would have failed. Absent otherwise.
+	Error         *CallError `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnreservedPod) Reset() {
+	*x = UnreservedPod{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnreservedPod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnreservedPod) ProtoMessage() {}
+
+func (x *UnreservedPod) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnreservedPod.ProtoReflect.Descriptor instead.
+func (*UnreservedPod) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *UnreservedPod) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *UnreservedPod) GetReleased() bool {
+	if x != nil {
+		return x.Released
+	}
+	return false
+}
+
+func (x *UnreservedPod) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// Response of SchedulingService.UnreserveMany.
+type UnreserveManyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state and configuration used.
+	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	// One per UID, in the order of the request.
+	Pods          []*UnreservedPod `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnreserveManyResponse) Reset() {
+	*x = UnreserveManyResponse{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnreserveManyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnreserveManyResponse) ProtoMessage() {}
+
+func (x *UnreserveManyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnreserveManyResponse.ProtoReflect.Descriptor instead.
+func (*UnreserveManyResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *UnreserveManyResponse) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
+	}
+	return nil
+}
+
+func (x *UnreserveManyResponse) GetPods() []*UnreservedPod {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+// Request of SchedulingService.ListReservations.
+type ListReservationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// OPTIONAL. The most reservations of a page, 1 to 100,000; default as many as fit into 2 MiB.
+	PageSize uint32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// OPTIONAL. The next_page_token of the page before.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReservationsRequest) Reset() {
+	*x = ListReservationsRequest{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReservationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReservationsRequest) ProtoMessage() {}
+
+func (x *ListReservationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReservationsRequest.ProtoReflect.Descriptor instead.
+func (*ListReservationsRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ListReservationsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListReservationsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// A place that is kept for a pod.
+type Reservation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pod, with its UID.
+	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// The node.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// The profile that decided.
+	Profile string `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
+	// The name of the client that made it, from its certificate. Empty for one without: anybody may end the reservation.
+	Client string `protobuf:"bytes,4,opt,name=client,proto3" json:"client,omitempty"`
+	// When it was made.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Whether the pod is being bound, or a binding was sent whose outcome is not known yet.
+	Binding       bool `protobuf:"varint,6,opt,name=binding,proto3" json:"binding,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reservation) Reset() {
+	*x = Reservation{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reservation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reservation) ProtoMessage() {}
+
+func (x *Reservation) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
+func (*Reservation) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Reservation) GetPod() *PodReference {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *Reservation) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *Reservation) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
+func (x *Reservation) GetClient() string {
+	if x != nil {
+		return x.Client
+	}
+	return ""
+}
+
+func (x *Reservation) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *Reservation) GetBinding() bool {
+	if x != nil {
+		return x.Binding
+	}
+	return false
+}
+
+// Response of SchedulingService.ListReservations.
+type ListReservationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state when the first page was listed.
+	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	// The reservations, by UID.
+	Reservations []*Reservation `protobuf:"bytes,2,rep,name=reservations,proto3" json:"reservations,omitempty"`
+	// The page_token of the next page, empty on the last one. All pages show the state of the first. A page is kept for a minute.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReservationsResponse) Reset() {
+	*x = ListReservationsResponse{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReservationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReservationsResponse) ProtoMessage() {}
+
+func (x *ListReservationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReservationsResponse.ProtoReflect.Descriptor instead.
+func (*ListReservationsResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ListReservationsResponse) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
+	}
+	return nil
+}
+
+func (x *ListReservationsResponse) GetReservations() []*Reservation {
+	if x != nil {
+		return x.Reservations
+	}
+	return nil
+}
+
+func (x *ListReservationsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // A node that could be made feasible, and at what price.
 type PreemptionCandidate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2033,7 +2422,7 @@ type PreemptionCandidate struct {
 
 func (x *PreemptionCandidate) Reset() {
 	*x = PreemptionCandidate{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[23]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2045,7 +2434,7 @@ func (x *PreemptionCandidate) String() string {
 func (*PreemptionCandidate) ProtoMessage() {}
 
 func (x *PreemptionCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[23]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2058,7 +2447,7 @@ func (x *PreemptionCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionCandidate.ProtoReflect.Descriptor instead.
 func (*PreemptionCandidate) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{23}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PreemptionCandidate) GetNode() string {
@@ -2107,7 +2496,7 @@ type PreemptionCandidates struct {
 
 func (x *PreemptionCandidates) Reset() {
 	*x = PreemptionCandidates{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[24]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2508,7 @@ func (x *PreemptionCandidates) String() string {
 func (*PreemptionCandidates) ProtoMessage() {}
 
 func (x *PreemptionCandidates) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[24]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2521,7 @@ func (x *PreemptionCandidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptionCandidates.ProtoReflect.Descriptor instead.
 func (*PreemptionCandidates) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{24}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PreemptionCandidates) GetCandidates() []*PreemptionCandidate {
@@ -2162,7 +2551,7 @@ type PreemptRequest struct {
 
 func (x *PreemptRequest) Reset() {
 	*x = PreemptRequest{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[25]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2174,7 +2563,7 @@ func (x *PreemptRequest) String() string {
 func (*PreemptRequest) ProtoMessage() {}
 
 func (x *PreemptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[25]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2187,7 +2576,7 @@ func (x *PreemptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptRequest.ProtoReflect.Descriptor instead.
 func (*PreemptRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{25}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PreemptRequest) GetPod() *PodSource {
@@ -2244,7 +2633,7 @@ type PreemptResponse struct {
 
 func (x *PreemptResponse) Reset() {
 	*x = PreemptResponse{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[26]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2256,7 +2645,7 @@ func (x *PreemptResponse) String() string {
 func (*PreemptResponse) ProtoMessage() {}
 
 func (x *PreemptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[26]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2269,7 +2658,7 @@ func (x *PreemptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreemptResponse.ProtoReflect.Descriptor instead.
 func (*PreemptResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{26}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PreemptResponse) GetProvenance() *Provenance {
@@ -2331,7 +2720,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[27]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2732,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[27]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2745,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{27}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ExplainRequest) GetPod() *PodSource {
@@ -2423,7 +2812,7 @@ type PreFilterVerdict struct {
 
 func (x *PreFilterVerdict) Reset() {
 	*x = PreFilterVerdict{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[28]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2824,7 @@ func (x *PreFilterVerdict) String() string {
 func (*PreFilterVerdict) ProtoMessage() {}
 
 func (x *PreFilterVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[28]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2837,7 @@ func (x *PreFilterVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreFilterVerdict.ProtoReflect.Descriptor instead.
 func (*PreFilterVerdict) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{28}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PreFilterVerdict) GetPlugin() string {
@@ -2486,7 +2875,7 @@ type Rejections struct {
 
 func (x *Rejections) Reset() {
 	*x = Rejections{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[29]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2498,7 +2887,7 @@ func (x *Rejections) String() string {
 func (*Rejections) ProtoMessage() {}
 
 func (x *Rejections) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[29]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2511,7 +2900,7 @@ func (x *Rejections) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejections.ProtoReflect.Descriptor instead.
 func (*Rejections) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{29}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Rejections) GetNodePositions() []uint32 {
@@ -2545,7 +2934,7 @@ type RequestedResource struct {
 
 func (x *RequestedResource) Reset() {
 	*x = RequestedResource{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[30]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2557,7 +2946,7 @@ func (x *RequestedResource) String() string {
 func (*RequestedResource) ProtoMessage() {}
 
 func (x *RequestedResource) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[30]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2570,7 +2959,7 @@ func (x *RequestedResource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestedResource.ProtoReflect.Descriptor instead.
 func (*RequestedResource) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{30}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RequestedResource) GetName() string {
@@ -2616,7 +3005,7 @@ type NominatedPod struct {
 
 func (x *NominatedPod) Reset() {
 	*x = NominatedPod{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[31]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2628,7 +3017,7 @@ func (x *NominatedPod) String() string {
 func (*NominatedPod) ProtoMessage() {}
 
 func (x *NominatedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[31]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2641,7 +3030,7 @@ func (x *NominatedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NominatedPod.ProtoReflect.Descriptor instead.
 func (*NominatedPod) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{31}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NominatedPod) GetPod() *PodReference {
@@ -2727,7 +3116,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[32]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2739,7 +3128,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[32]
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2752,7 +3141,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{32}
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ExplainResponse) GetProvenance() *Provenance {
@@ -2937,12 +3326,288 @@ func (x *ExplainResponse) GetOtherPendingCount() uint32 {
 	return 0
 }
 
+// Request of SchedulingService.FilterStream.
+type FilterStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. As of Filter.
+	Request       *FilterRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FilterStreamRequest) Reset() {
+	*x = FilterStreamRequest{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FilterStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FilterStreamRequest) ProtoMessage() {}
+
+func (x *FilterStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FilterStreamRequest.ProtoReflect.Descriptor instead.
+func (*FilterStreamRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *FilterStreamRequest) GetRequest() *FilterRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+// A part of the response of SchedulingService.FilterStream.
+type FilterStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Some of the answer. Repeated fields continue those of the parts before.
+	Part          *FilterResponse `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FilterStreamResponse) Reset() {
+	*x = FilterStreamResponse{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FilterStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FilterStreamResponse) ProtoMessage() {}
+
+func (x *FilterStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FilterStreamResponse.ProtoReflect.Descriptor instead.
+func (*FilterStreamResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *FilterStreamResponse) GetPart() *FilterResponse {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+// Request of SchedulingService.ScoreStream.
+type ScoreStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. As of Score.
+	Request       *ScoreRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScoreStreamRequest) Reset() {
+	*x = ScoreStreamRequest{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScoreStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScoreStreamRequest) ProtoMessage() {}
+
+func (x *ScoreStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScoreStreamRequest.ProtoReflect.Descriptor instead.
+func (*ScoreStreamRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ScoreStreamRequest) GetRequest() *ScoreRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+// A part of the response of SchedulingService.ScoreStream.
+type ScoreStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Some of the answer, as in FilterStreamResponse.
+	Part          *ScoreResponse `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScoreStreamResponse) Reset() {
+	*x = ScoreStreamResponse{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScoreStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScoreStreamResponse) ProtoMessage() {}
+
+func (x *ScoreStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScoreStreamResponse.ProtoReflect.Descriptor instead.
+func (*ScoreStreamResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ScoreStreamResponse) GetPart() *ScoreResponse {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+// Request of SchedulingService.ExplainStream.
+type ExplainStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. As of Explain.
+	Request       *ExplainRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainStreamRequest) Reset() {
+	*x = ExplainStreamRequest{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainStreamRequest) ProtoMessage() {}
+
+func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainStreamRequest.ProtoReflect.Descriptor instead.
+func (*ExplainStreamRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ExplainStreamRequest) GetRequest() *ExplainRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+// A part of the response of SchedulingService.ExplainStream.
+type ExplainStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Some of the answer, as in FilterStreamResponse.
+	Part          *ExplainResponse `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainStreamResponse) Reset() {
+	*x = ExplainStreamResponse{}
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainStreamResponse) ProtoMessage() {}
+
+func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_scheduling_service_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainStreamResponse.ProtoReflect.Descriptor instead.
+func (*ExplainStreamResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_scheduling_service_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ExplainStreamResponse) GetPart() *ExplainResponse {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
 var File_mooring_v1_scheduling_service_proto protoreflect.FileDescriptor
 
 const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\n" +
 	"#mooring/v1/scheduling_service.proto\x12\n" +
-	"mooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a\x19mooring/v1/verdicts.proto\"\xf4\x01\n" +
+	"mooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17mooring/v1/errors.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a\x19mooring/v1/verdicts.proto\"\xf4\x01\n" +
 	"\rFilterRequest\x12'\n" +
 	"\x03pod\x18\x01 \x01(\v2\x15.mooring.v1.PodSourceR\x03pod\x12/\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x19.mooring.v1.NodeSelectionR\x05nodes\x12\x18\n" +
@@ -3109,7 +3774,37 @@ const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
 	"provenance\x12\x1a\n" +
-	"\breleased\x18\x02 \x01(\bR\breleased\"\xe2\x01\n" +
+	"\breleased\x18\x02 \x01(\bR\breleased\"<\n" +
+	"\x14UnreserveManyRequest\x12\x12\n" +
+	"\x04uids\x18\x01 \x03(\tR\x04uids\x12\x10\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\"j\n" +
+	"\rUnreservedPod\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1a\n" +
+	"\breleased\x18\x02 \x01(\bR\breleased\x12+\n" +
+	"\x05error\x18\x03 \x01(\v2\x15.mooring.v1.CallErrorR\x05error\"~\n" +
+	"\x15UnreserveManyResponse\x126\n" +
+	"\n" +
+	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
+	"provenance\x12-\n" +
+	"\x04pods\x18\x02 \x03(\v2\x19.mooring.v1.UnreservedPodR\x04pods\"U\n" +
+	"\x17ListReservationsRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"\xd6\x01\n" +
+	"\vReservation\x12*\n" +
+	"\x03pod\x18\x01 \x01(\v2\x18.mooring.v1.PodReferenceR\x03pod\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
+	"\aprofile\x18\x03 \x01(\tR\aprofile\x12\x16\n" +
+	"\x06client\x18\x04 \x01(\tR\x06client\x12;\n" +
+	"\vcreate_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x12\x18\n" +
+	"\abinding\x18\x06 \x01(\bR\abinding\"\xb7\x01\n" +
+	"\x18ListReservationsResponse\x126\n" +
+	"\n" +
+	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
+	"provenance\x12;\n" +
+	"\freservations\x18\x02 \x03(\v2\x17.mooring.v1.ReservationR\freservations\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xe2\x01\n" +
 	"\x13PreemptionCandidate\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12/\n" +
 	"\avictims\x18\x02 \x03(\v2\x15.mooring.v1.PodSourceR\avictims\x12.\n" +
@@ -3200,20 +3895,33 @@ const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\x12otherwise_position\x18\x19 \x01(\rH\x01R\x11otherwisePosition\x88\x01\x01\x12.\n" +
 	"\x13other_pending_count\x18\x1a \x01(\rR\x11otherPendingCountB\x14\n" +
 	"\x12_selected_positionB\x15\n" +
-	"\x13_otherwise_position*q\n" +
+	"\x13_otherwise_position\"J\n" +
+	"\x13FilterStreamRequest\x123\n" +
+	"\arequest\x18\x01 \x01(\v2\x19.mooring.v1.FilterRequestR\arequest\"F\n" +
+	"\x14FilterStreamResponse\x12.\n" +
+	"\x04part\x18\x01 \x01(\v2\x1a.mooring.v1.FilterResponseR\x04part\"H\n" +
+	"\x12ScoreStreamRequest\x122\n" +
+	"\arequest\x18\x01 \x01(\v2\x18.mooring.v1.ScoreRequestR\arequest\"D\n" +
+	"\x13ScoreStreamResponse\x12-\n" +
+	"\x04part\x18\x01 \x01(\v2\x19.mooring.v1.ScoreResponseR\x04part\"L\n" +
+	"\x14ExplainStreamRequest\x124\n" +
+	"\arequest\x18\x01 \x01(\v2\x1a.mooring.v1.ExplainRequestR\arequest\"H\n" +
+	"\x15ExplainStreamResponse\x12/\n" +
+	"\x04part\x18\x01 \x01(\v2\x1b.mooring.v1.ExplainResponseR\x04part*\x8a\x01\n" +
 	"\n" +
 	"CommitMode\x12\x1b\n" +
 	"\x17COMMIT_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13COMMIT_MODE_DRY_RUN\x10\x01\x12\x17\n" +
 	"\x13COMMIT_MODE_RESERVE\x10\x02\x12\x14\n" +
-	"\x10COMMIT_MODE_BIND\x10\x03*\xc7\x01\n" +
+	"\x10COMMIT_MODE_BIND\x10\x03\x12\x17\n" +
+	"\x13COMMIT_MODE_OBSERVE\x10\x04*\xc7\x01\n" +
 	"\rCommitOutcome\x12\x1e\n" +
 	"\x1aCOMMIT_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14COMMIT_OUTCOME_BOUND\x10\x01\x12 \n" +
 	"\x1cCOMMIT_OUTCOME_ALREADY_BOUND\x10\x02\x12\x18\n" +
 	"\x14COMMIT_OUTCOME_LOCAL\x10\x03\x12\x1b\n" +
 	"\x17COMMIT_OUTCOME_RESERVED\x10\x04\x12#\n" +
-	"\x1fCOMMIT_OUTCOME_ALREADY_RESERVED\x10\x052\x8e\x06\n" +
+	"\x1fCOMMIT_OUTCOME_ALREADY_RESERVED\x10\x052\xdb\t\n" +
 	"\x11SchedulingService\x12D\n" +
 	"\x06Filter\x12\x19.mooring.v1.FilterRequest\x1a\x1a.mooring.v1.FilterResponse\"\x03\x90\x02\x02\x12A\n" +
 	"\x05Score\x12\x18.mooring.v1.ScoreRequest\x1a\x19.mooring.v1.ScoreResponse\"\x03\x90\x02\x01\x12\\\n" +
@@ -3222,9 +3930,14 @@ const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\bSchedule\x12\x1b.mooring.v1.ScheduleRequest\x1a\x1c.mooring.v1.ScheduleResponse\"\x03\x90\x02\x02\x12\\\n" +
 	"\x0eScheduleGroups\x12!.mooring.v1.ScheduleGroupsRequest\x1a\".mooring.v1.ScheduleGroupsResponse\"\x03\x90\x02\x02\x12G\n" +
 	"\aReserve\x12\x1a.mooring.v1.ReserveRequest\x1a\x1b.mooring.v1.ReserveResponse\"\x03\x90\x02\x02\x12M\n" +
-	"\tUnreserve\x12\x1c.mooring.v1.UnreserveRequest\x1a\x1d.mooring.v1.UnreserveResponse\"\x03\x90\x02\x02\x12G\n" +
+	"\tUnreserve\x12\x1c.mooring.v1.UnreserveRequest\x1a\x1d.mooring.v1.UnreserveResponse\"\x03\x90\x02\x02\x12Y\n" +
+	"\rUnreserveMany\x12 .mooring.v1.UnreserveManyRequest\x1a!.mooring.v1.UnreserveManyResponse\"\x03\x90\x02\x02\x12b\n" +
+	"\x10ListReservations\x12#.mooring.v1.ListReservationsRequest\x1a$.mooring.v1.ListReservationsResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\aPreempt\x12\x1a.mooring.v1.PreemptRequest\x1a\x1b.mooring.v1.PreemptResponse\"\x03\x90\x02\x01\x12G\n" +
-	"\aExplain\x12\x1a.mooring.v1.ExplainRequest\x1a\x1b.mooring.v1.ExplainResponse\"\x03\x90\x02\x01B\x9d\x01\n" +
+	"\aExplain\x12\x1a.mooring.v1.ExplainRequest\x1a\x1b.mooring.v1.ExplainResponse\"\x03\x90\x02\x01\x12X\n" +
+	"\fFilterStream\x12\x1f.mooring.v1.FilterStreamRequest\x1a .mooring.v1.FilterStreamResponse\"\x03\x90\x02\x010\x01\x12U\n" +
+	"\vScoreStream\x12\x1e.mooring.v1.ScoreStreamRequest\x1a\x1f.mooring.v1.ScoreStreamResponse\"\x03\x90\x02\x010\x01\x12[\n" +
+	"\rExplainStream\x12 .mooring.v1.ExplainStreamRequest\x1a!.mooring.v1.ExplainStreamResponse\"\x03\x90\x02\x010\x01B\x9d\x01\n" +
 	"\x0edev.mooring.v1B\x16SchedulingServiceProtoP\x01Z*mooring.dev/go/mooring/mooringv1;mooringv1\xa2\x02\x03MXX\xaa\x02\n" +
 	"Mooring.V1\xca\x02\n" +
 	"Mooring\\V1\xe2\x02\x16Mooring\\V1\\GPBMetadata\xea\x02\vMooring::V1b\x06proto3"
@@ -3242,159 +3955,195 @@ func file_mooring_v1_scheduling_service_proto_rawDescGZIP() []byte {
 }
 
 var file_mooring_v1_scheduling_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_mooring_v1_scheduling_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_mooring_v1_scheduling_service_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_mooring_v1_scheduling_service_proto_goTypes = []any{
-	(CommitMode)(0),                // 0: mooring.v1.CommitMode
-	(CommitOutcome)(0),             // 1: mooring.v1.CommitOutcome
-	(*FilterRequest)(nil),          // 2: mooring.v1.FilterRequest
-	(*FilterResponse)(nil),         // 3: mooring.v1.FilterResponse
-	(*ScoreRequest)(nil),           // 4: mooring.v1.ScoreRequest
-	(*ScoreResponse)(nil),          // 5: mooring.v1.ScoreResponse
-	(*NormalizeScoreRequest)(nil),  // 6: mooring.v1.NormalizeScoreRequest
-	(*NormalizeScoreResponse)(nil), // 7: mooring.v1.NormalizeScoreResponse
-	(*BindRequest)(nil),            // 8: mooring.v1.BindRequest
-	(*BindResponse)(nil),           // 9: mooring.v1.BindResponse
-	(*PodTemplate)(nil),            // 10: mooring.v1.PodTemplate
-	(*PodColumns)(nil),             // 11: mooring.v1.PodColumns
-	(*ScheduleRequest)(nil),        // 12: mooring.v1.ScheduleRequest
-	(*ScheduleResponse)(nil),       // 13: mooring.v1.ScheduleResponse
-	(*GroupToSchedule)(nil),        // 14: mooring.v1.GroupToSchedule
-	(*ScheduleGroupsRequest)(nil),  // 15: mooring.v1.ScheduleGroupsRequest
-	(*GroupPod)(nil),               // 16: mooring.v1.GroupPod
-	(*PlacementScore)(nil),         // 17: mooring.v1.PlacementScore
-	(*TriedPlacement)(nil),         // 18: mooring.v1.TriedPlacement
-	(*ScheduledGroup)(nil),         // 19: mooring.v1.ScheduledGroup
-	(*ScheduleGroupsResponse)(nil), // 20: mooring.v1.ScheduleGroupsResponse
-	(*ReserveRequest)(nil),         // 21: mooring.v1.ReserveRequest
-	(*ReserveResponse)(nil),        // 22: mooring.v1.ReserveResponse
-	(*UnreserveRequest)(nil),       // 23: mooring.v1.UnreserveRequest
-	(*UnreserveResponse)(nil),      // 24: mooring.v1.UnreserveResponse
-	(*PreemptionCandidate)(nil),    // 25: mooring.v1.PreemptionCandidate
-	(*PreemptionCandidates)(nil),   // 26: mooring.v1.PreemptionCandidates
-	(*PreemptRequest)(nil),         // 27: mooring.v1.PreemptRequest
-	(*PreemptResponse)(nil),        // 28: mooring.v1.PreemptResponse
-	(*ExplainRequest)(nil),         // 29: mooring.v1.ExplainRequest
-	(*PreFilterVerdict)(nil),       // 30: mooring.v1.PreFilterVerdict
-	(*Rejections)(nil),             // 31: mooring.v1.Rejections
-	(*RequestedResource)(nil),      // 32: mooring.v1.RequestedResource
-	(*NominatedPod)(nil),           // 33: mooring.v1.NominatedPod
-	(*ExplainResponse)(nil),        // 34: mooring.v1.ExplainResponse
-	(*PodSource)(nil),              // 35: mooring.v1.PodSource
-	(*NodeSelection)(nil),          // 36: mooring.v1.NodeSelection
-	(*Provenance)(nil),             // 37: mooring.v1.Provenance
-	(*NodeList)(nil),               // 38: mooring.v1.NodeList
-	(*NodeVerdicts)(nil),           // 39: mooring.v1.NodeVerdicts
-	(*Verdict)(nil),                // 40: mooring.v1.Verdict
-	(*PluginScores)(nil),           // 41: mooring.v1.PluginScores
-	(*PodReference)(nil),           // 42: mooring.v1.PodReference
-	(*NodeNames)(nil),              // 43: mooring.v1.NodeNames
-	(*timestamppb.Timestamp)(nil),  // 44: google.protobuf.Timestamp
+	(CommitMode)(0),                  // 0: mooring.v1.CommitMode
+	(CommitOutcome)(0),               // 1: mooring.v1.CommitOutcome
+	(*FilterRequest)(nil),            // 2: mooring.v1.FilterRequest
+	(*FilterResponse)(nil),           // 3: mooring.v1.FilterResponse
+	(*ScoreRequest)(nil),             // 4: mooring.v1.ScoreRequest
+	(*ScoreResponse)(nil),            // 5: mooring.v1.ScoreResponse
+	(*NormalizeScoreRequest)(nil),    // 6: mooring.v1.NormalizeScoreRequest
+	(*NormalizeScoreResponse)(nil),   // 7: mooring.v1.NormalizeScoreResponse
+	(*BindRequest)(nil),              // 8: mooring.v1.BindRequest
+	(*BindResponse)(nil),             // 9: mooring.v1.BindResponse
+	(*PodTemplate)(nil),              // 10: mooring.v1.PodTemplate
+	(*PodColumns)(nil),               // 11: mooring.v1.PodColumns
+	(*ScheduleRequest)(nil),          // 12: mooring.v1.ScheduleRequest
+	(*ScheduleResponse)(nil),         // 13: mooring.v1.ScheduleResponse
+	(*GroupToSchedule)(nil),          // 14: mooring.v1.GroupToSchedule
+	(*ScheduleGroupsRequest)(nil),    // 15: mooring.v1.ScheduleGroupsRequest
+	(*GroupPod)(nil),                 // 16: mooring.v1.GroupPod
+	(*PlacementScore)(nil),           // 17: mooring.v1.PlacementScore
+	(*TriedPlacement)(nil),           // 18: mooring.v1.TriedPlacement
+	(*ScheduledGroup)(nil),           // 19: mooring.v1.ScheduledGroup
+	(*ScheduleGroupsResponse)(nil),   // 20: mooring.v1.ScheduleGroupsResponse
+	(*ReserveRequest)(nil),           // 21: mooring.v1.ReserveRequest
+	(*ReserveResponse)(nil),          // 22: mooring.v1.ReserveResponse
+	(*UnreserveRequest)(nil),         // 23: mooring.v1.UnreserveRequest
+	(*UnreserveResponse)(nil),        // 24: mooring.v1.UnreserveResponse
+	(*UnreserveManyRequest)(nil),     // 25: mooring.v1.UnreserveManyRequest
+	(*UnreservedPod)(nil),            // 26: mooring.v1.UnreservedPod
+	(*UnreserveManyResponse)(nil),    // 27: mooring.v1.UnreserveManyResponse
+	(*ListReservationsRequest)(nil),  // 28: mooring.v1.ListReservationsRequest
+	(*Reservation)(nil),              // 29: mooring.v1.Reservation
+	(*ListReservationsResponse)(nil), // 30: mooring.v1.ListReservationsResponse
+	(*PreemptionCandidate)(nil),      // 31: mooring.v1.PreemptionCandidate
+	(*PreemptionCandidates)(nil),     // 32: mooring.v1.PreemptionCandidates
+	(*PreemptRequest)(nil),           // 33: mooring.v1.PreemptRequest
+	(*PreemptResponse)(nil),          // 34: mooring.v1.PreemptResponse
+	(*ExplainRequest)(nil),           // 35: mooring.v1.ExplainRequest
+	(*PreFilterVerdict)(nil),         // 36: mooring.v1.PreFilterVerdict
+	(*Rejections)(nil),               // 37: mooring.v1.Rejections
+	(*RequestedResource)(nil),        // 38: mooring.v1.RequestedResource
+	(*NominatedPod)(nil),             // 39: mooring.v1.NominatedPod
+	(*ExplainResponse)(nil),          // 40: mooring.v1.ExplainResponse
+	(*FilterStreamRequest)(nil),      // 41: mooring.v1.FilterStreamRequest
+	(*FilterStreamResponse)(nil),     // 42: mooring.v1.FilterStreamResponse
+	(*ScoreStreamRequest)(nil),       // 43: mooring.v1.ScoreStreamRequest
+	(*ScoreStreamResponse)(nil),      // 44: mooring.v1.ScoreStreamResponse
+	(*ExplainStreamRequest)(nil),     // 45: mooring.v1.ExplainStreamRequest
+	(*ExplainStreamResponse)(nil),    // 46: mooring.v1.ExplainStreamResponse
+	(*PodSource)(nil),                // 47: mooring.v1.PodSource
+	(*NodeSelection)(nil),            // 48: mooring.v1.NodeSelection
+	(*Provenance)(nil),               // 49: mooring.v1.Provenance
+	(*NodeList)(nil),                 // 50: mooring.v1.NodeList
+	(*NodeVerdicts)(nil),             // 51: mooring.v1.NodeVerdicts
+	(*Verdict)(nil),                  // 52: mooring.v1.Verdict
+	(*PluginScores)(nil),             // 53: mooring.v1.PluginScores
+	(*PodReference)(nil),             // 54: mooring.v1.PodReference
+	(*CallError)(nil),                // 55: mooring.v1.CallError
+	(*timestamppb.Timestamp)(nil),    // 56: google.protobuf.Timestamp
+	(*NodeNames)(nil),                // 57: mooring.v1.NodeNames
 }
 var file_mooring_v1_scheduling_service_proto_depIdxs = []int32{
-	35, // 0: mooring.v1.FilterRequest.pod:type_name -> mooring.v1.PodSource
-	36, // 1: mooring.v1.FilterRequest.nodes:type_name -> mooring.v1.NodeSelection
-	37, // 2: mooring.v1.FilterResponse.provenance:type_name -> mooring.v1.Provenance
-	38, // 3: mooring.v1.FilterResponse.nodes:type_name -> mooring.v1.NodeList
-	39, // 4: mooring.v1.FilterResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
-	40, // 5: mooring.v1.FilterResponse.verdict:type_name -> mooring.v1.Verdict
-	35, // 6: mooring.v1.ScoreRequest.pod:type_name -> mooring.v1.PodSource
-	36, // 7: mooring.v1.ScoreRequest.nodes:type_name -> mooring.v1.NodeSelection
-	37, // 8: mooring.v1.ScoreResponse.provenance:type_name -> mooring.v1.Provenance
-	38, // 9: mooring.v1.ScoreResponse.nodes:type_name -> mooring.v1.NodeList
-	39, // 10: mooring.v1.ScoreResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
-	41, // 11: mooring.v1.ScoreResponse.plugins:type_name -> mooring.v1.PluginScores
-	35, // 12: mooring.v1.NormalizeScoreRequest.pod:type_name -> mooring.v1.PodSource
-	36, // 13: mooring.v1.NormalizeScoreRequest.nodes:type_name -> mooring.v1.NodeSelection
-	41, // 14: mooring.v1.NormalizeScoreRequest.plugins:type_name -> mooring.v1.PluginScores
-	37, // 15: mooring.v1.NormalizeScoreResponse.provenance:type_name -> mooring.v1.Provenance
-	38, // 16: mooring.v1.NormalizeScoreResponse.nodes:type_name -> mooring.v1.NodeList
-	39, // 17: mooring.v1.NormalizeScoreResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
-	41, // 18: mooring.v1.NormalizeScoreResponse.plugins:type_name -> mooring.v1.PluginScores
-	42, // 19: mooring.v1.BindRequest.pod:type_name -> mooring.v1.PodReference
-	37, // 20: mooring.v1.BindResponse.provenance:type_name -> mooring.v1.Provenance
-	1,  // 21: mooring.v1.BindResponse.outcome:type_name -> mooring.v1.CommitOutcome
-	35, // 22: mooring.v1.PodTemplate.pod:type_name -> mooring.v1.PodSource
-	10, // 23: mooring.v1.ScheduleRequest.templates:type_name -> mooring.v1.PodTemplate
-	11, // 24: mooring.v1.ScheduleRequest.pods:type_name -> mooring.v1.PodColumns
-	36, // 25: mooring.v1.ScheduleRequest.nodes:type_name -> mooring.v1.NodeSelection
-	0,  // 26: mooring.v1.ScheduleRequest.commit_mode:type_name -> mooring.v1.CommitMode
-	37, // 27: mooring.v1.ScheduleResponse.provenance:type_name -> mooring.v1.Provenance
-	38, // 28: mooring.v1.ScheduleResponse.nodes:type_name -> mooring.v1.NodeList
-	40, // 29: mooring.v1.ScheduleResponse.verdicts:type_name -> mooring.v1.Verdict
-	38, // 30: mooring.v1.ScheduleResponse.ties:type_name -> mooring.v1.NodeList
-	1,  // 31: mooring.v1.ScheduleResponse.outcomes:type_name -> mooring.v1.CommitOutcome
-	35, // 32: mooring.v1.GroupToSchedule.pods:type_name -> mooring.v1.PodSource
-	14, // 33: mooring.v1.ScheduleGroupsRequest.groups:type_name -> mooring.v1.GroupToSchedule
-	0,  // 34: mooring.v1.ScheduleGroupsRequest.commit_mode:type_name -> mooring.v1.CommitMode
-	42, // 35: mooring.v1.GroupPod.pod:type_name -> mooring.v1.PodReference
-	40, // 36: mooring.v1.GroupPod.verdict:type_name -> mooring.v1.Verdict
-	1,  // 37: mooring.v1.GroupPod.outcome:type_name -> mooring.v1.CommitOutcome
-	40, // 38: mooring.v1.TriedPlacement.verdict:type_name -> mooring.v1.Verdict
-	16, // 39: mooring.v1.TriedPlacement.pods:type_name -> mooring.v1.GroupPod
-	17, // 40: mooring.v1.TriedPlacement.scores:type_name -> mooring.v1.PlacementScore
-	40, // 41: mooring.v1.ScheduledGroup.verdict:type_name -> mooring.v1.Verdict
-	16, // 42: mooring.v1.ScheduledGroup.pods:type_name -> mooring.v1.GroupPod
-	18, // 43: mooring.v1.ScheduledGroup.placements:type_name -> mooring.v1.TriedPlacement
-	42, // 44: mooring.v1.ScheduledGroup.victims:type_name -> mooring.v1.PodReference
-	37, // 45: mooring.v1.ScheduleGroupsResponse.provenance:type_name -> mooring.v1.Provenance
-	19, // 46: mooring.v1.ScheduleGroupsResponse.groups:type_name -> mooring.v1.ScheduledGroup
-	35, // 47: mooring.v1.ReserveRequest.pod:type_name -> mooring.v1.PodSource
-	37, // 48: mooring.v1.ReserveResponse.provenance:type_name -> mooring.v1.Provenance
-	40, // 49: mooring.v1.ReserveResponse.verdict:type_name -> mooring.v1.Verdict
-	1,  // 50: mooring.v1.ReserveResponse.outcome:type_name -> mooring.v1.CommitOutcome
-	42, // 51: mooring.v1.UnreserveRequest.pod:type_name -> mooring.v1.PodReference
-	37, // 52: mooring.v1.UnreserveResponse.provenance:type_name -> mooring.v1.Provenance
-	35, // 53: mooring.v1.PreemptionCandidate.victims:type_name -> mooring.v1.PodSource
-	25, // 54: mooring.v1.PreemptionCandidates.candidates:type_name -> mooring.v1.PreemptionCandidate
-	35, // 55: mooring.v1.PreemptRequest.pod:type_name -> mooring.v1.PodSource
-	36, // 56: mooring.v1.PreemptRequest.nodes:type_name -> mooring.v1.NodeSelection
-	26, // 57: mooring.v1.PreemptRequest.candidates:type_name -> mooring.v1.PreemptionCandidates
-	37, // 58: mooring.v1.PreemptResponse.provenance:type_name -> mooring.v1.Provenance
-	25, // 59: mooring.v1.PreemptResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
-	40, // 60: mooring.v1.PreemptResponse.verdict:type_name -> mooring.v1.Verdict
-	35, // 61: mooring.v1.ExplainRequest.pod:type_name -> mooring.v1.PodSource
-	36, // 62: mooring.v1.ExplainRequest.nodes:type_name -> mooring.v1.NodeSelection
-	40, // 63: mooring.v1.PreFilterVerdict.verdict:type_name -> mooring.v1.Verdict
-	43, // 64: mooring.v1.PreFilterVerdict.nodes:type_name -> mooring.v1.NodeNames
-	42, // 65: mooring.v1.NominatedPod.pod:type_name -> mooring.v1.PodReference
-	37, // 66: mooring.v1.ExplainResponse.provenance:type_name -> mooring.v1.Provenance
-	42, // 67: mooring.v1.ExplainResponse.pod:type_name -> mooring.v1.PodReference
-	40, // 68: mooring.v1.ExplainResponse.verdict:type_name -> mooring.v1.Verdict
-	30, // 69: mooring.v1.ExplainResponse.prefilter:type_name -> mooring.v1.PreFilterVerdict
-	38, // 70: mooring.v1.ExplainResponse.nodes:type_name -> mooring.v1.NodeList
-	39, // 71: mooring.v1.ExplainResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
-	31, // 72: mooring.v1.ExplainResponse.rejections:type_name -> mooring.v1.Rejections
-	41, // 73: mooring.v1.ExplainResponse.plugins:type_name -> mooring.v1.PluginScores
-	32, // 74: mooring.v1.ExplainResponse.resources:type_name -> mooring.v1.RequestedResource
-	44, // 75: mooring.v1.ExplainResponse.start_time:type_name -> google.protobuf.Timestamp
-	33, // 76: mooring.v1.ExplainResponse.nominated_pods:type_name -> mooring.v1.NominatedPod
-	25, // 77: mooring.v1.ExplainResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
-	40, // 78: mooring.v1.ExplainResponse.otherwise:type_name -> mooring.v1.Verdict
-	2,  // 79: mooring.v1.SchedulingService.Filter:input_type -> mooring.v1.FilterRequest
-	4,  // 80: mooring.v1.SchedulingService.Score:input_type -> mooring.v1.ScoreRequest
-	6,  // 81: mooring.v1.SchedulingService.NormalizeScore:input_type -> mooring.v1.NormalizeScoreRequest
-	8,  // 82: mooring.v1.SchedulingService.Bind:input_type -> mooring.v1.BindRequest
-	12, // 83: mooring.v1.SchedulingService.Schedule:input_type -> mooring.v1.ScheduleRequest
-	15, // 84: mooring.v1.SchedulingService.ScheduleGroups:input_type -> mooring.v1.ScheduleGroupsRequest
-	21, // 85: mooring.v1.SchedulingService.Reserve:input_type -> mooring.v1.ReserveRequest
-	23, // 86: mooring.v1.SchedulingService.Unreserve:input_type -> mooring.v1.UnreserveRequest
-	27, // 87: mooring.v1.SchedulingService.Preempt:input_type -> mooring.v1.PreemptRequest
-	29, // 88: mooring.v1.SchedulingService.Explain:input_type -> mooring.v1.ExplainRequest
-	3,  // 89: mooring.v1.SchedulingService.Filter:output_type -> mooring.v1.FilterResponse
-	5,  // 90: mooring.v1.SchedulingService.Score:output_type -> mooring.v1.ScoreResponse
-	7,  // 91: mooring.v1.SchedulingService.NormalizeScore:output_type -> mooring.v1.NormalizeScoreResponse
-	9,  // 92: mooring.v1.SchedulingService.Bind:output_type -> mooring.v1.BindResponse
-	13, // 93: mooring.v1.SchedulingService.Schedule:output_type -> mooring.v1.ScheduleResponse
-	20, // 94: mooring.v1.SchedulingService.ScheduleGroups:output_type -> mooring.v1.ScheduleGroupsResponse
-	22, // 95: mooring.v1.SchedulingService.Reserve:output_type -> mooring.v1.ReserveResponse
-	24, // 96: mooring.v1.SchedulingService.Unreserve:output_type -> mooring.v1.UnreserveResponse
-	28, // 97: mooring.v1.SchedulingService.Preempt:output_type -> mooring.v1.PreemptResponse
-	34, // 98: mooring.v1.SchedulingService.Explain:output_type -> mooring.v1.ExplainResponse
-	89, // [89:99] is the sub-list for method output_type
-	79, // [79:89] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	47,  // 0: mooring.v1.FilterRequest.pod:type_name -> mooring.v1.PodSource
+	48,  // 1: mooring.v1.FilterRequest.nodes:type_name -> mooring.v1.NodeSelection
+	49,  // 2: mooring.v1.FilterResponse.provenance:type_name -> mooring.v1.Provenance
+	50,  // 3: mooring.v1.FilterResponse.nodes:type_name -> mooring.v1.NodeList
+	51,  // 4: mooring.v1.FilterResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
+	52,  // 5: mooring.v1.FilterResponse.verdict:type_name -> mooring.v1.Verdict
+	47,  // 6: mooring.v1.ScoreRequest.pod:type_name -> mooring.v1.PodSource
+	48,  // 7: mooring.v1.ScoreRequest.nodes:type_name -> mooring.v1.NodeSelection
+	49,  // 8: mooring.v1.ScoreResponse.provenance:type_name -> mooring.v1.Provenance
+	50,  // 9: mooring.v1.ScoreResponse.nodes:type_name -> mooring.v1.NodeList
+	51,  // 10: mooring.v1.ScoreResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
+	53,  // 11: mooring.v1.ScoreResponse.plugins:type_name -> mooring.v1.PluginScores
+	47,  // 12: mooring.v1.NormalizeScoreRequest.pod:type_name -> mooring.v1.PodSource
+	48,  // 13: mooring.v1.NormalizeScoreRequest.nodes:type_name -> mooring.v1.NodeSelection
+	53,  // 14: mooring.v1.NormalizeScoreRequest.plugins:type_name -> mooring.v1.PluginScores
+	49,  // 15: mooring.v1.NormalizeScoreResponse.provenance:type_name -> mooring.v1.Provenance
+	50,  // 16: mooring.v1.NormalizeScoreResponse.nodes:type_name -> mooring.v1.NodeList
+	51,  // 17: mooring.v1.NormalizeScoreResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
+	53,  // 18: mooring.v1.NormalizeScoreResponse.plugins:type_name -> mooring.v1.PluginScores
+	54,  // 19: mooring.v1.BindRequest.pod:type_name -> mooring.v1.PodReference
+	49,  // 20: mooring.v1.BindResponse.provenance:type_name -> mooring.v1.Provenance
+	1,   // 21: mooring.v1.BindResponse.outcome:type_name -> mooring.v1.CommitOutcome
+	47,  // 22: mooring.v1.PodTemplate.pod:type_name -> mooring.v1.PodSource
+	10,  // 23: mooring.v1.ScheduleRequest.templates:type_name -> mooring.v1.PodTemplate
+	11,  // 24: mooring.v1.ScheduleRequest.pods:type_name -> mooring.v1.PodColumns
+	48,  // 25: mooring.v1.ScheduleRequest.nodes:type_name -> mooring.v1.NodeSelection
+	0,   // 26: mooring.v1.ScheduleRequest.commit_mode:type_name -> mooring.v1.CommitMode
+	49,  // 27: mooring.v1.ScheduleResponse.provenance:type_name -> mooring.v1.Provenance
+	50,  // 28: mooring.v1.ScheduleResponse.nodes:type_name -> mooring.v1.NodeList
+	52,  // 29: mooring.v1.ScheduleResponse.verdicts:type_name -> mooring.v1.Verdict
+	50,  // 30: mooring.v1.ScheduleResponse.ties:type_name -> mooring.v1.NodeList
+	1,   // 31: mooring.v1.ScheduleResponse.outcomes:type_name -> mooring.v1.CommitOutcome
+	47,  // 32: mooring.v1.GroupToSchedule.pods:type_name -> mooring.v1.PodSource
+	14,  // 33: mooring.v1.ScheduleGroupsRequest.groups:type_name -> mooring.v1.GroupToSchedule
+	0,   // 34: mooring.v1.ScheduleGroupsRequest.commit_mode:type_name -> mooring.v1.CommitMode
+	54,  // 35: mooring.v1.GroupPod.pod:type_name -> mooring.v1.PodReference
+	52,  // 36: mooring.v1.GroupPod.verdict:type_name -> mooring.v1.Verdict
+	1,   // 37: mooring.v1.GroupPod.outcome:type_name -> mooring.v1.CommitOutcome
+	52,  // 38: mooring.v1.TriedPlacement.verdict:type_name -> mooring.v1.Verdict
+	16,  // 39: mooring.v1.TriedPlacement.pods:type_name -> mooring.v1.GroupPod
+	17,  // 40: mooring.v1.TriedPlacement.scores:type_name -> mooring.v1.PlacementScore
+	52,  // 41: mooring.v1.ScheduledGroup.verdict:type_name -> mooring.v1.Verdict
+	16,  // 42: mooring.v1.ScheduledGroup.pods:type_name -> mooring.v1.GroupPod
+	18,  // 43: mooring.v1.ScheduledGroup.placements:type_name -> mooring.v1.TriedPlacement
+	54,  // 44: mooring.v1.ScheduledGroup.victims:type_name -> mooring.v1.PodReference
+	49,  // 45: mooring.v1.ScheduleGroupsResponse.provenance:type_name -> mooring.v1.Provenance
+	19,  // 46: mooring.v1.ScheduleGroupsResponse.groups:type_name -> mooring.v1.ScheduledGroup
+	47,  // 47: mooring.v1.ReserveRequest.pod:type_name -> mooring.v1.PodSource
+	49,  // 48: mooring.v1.ReserveResponse.provenance:type_name -> mooring.v1.Provenance
+	52,  // 49: mooring.v1.ReserveResponse.verdict:type_name -> mooring.v1.Verdict
+	1,   // 50: mooring.v1.ReserveResponse.outcome:type_name -> mooring.v1.CommitOutcome
+	54,  // 51: mooring.v1.UnreserveRequest.pod:type_name -> mooring.v1.PodReference
+	49,  // 52: mooring.v1.UnreserveResponse.provenance:type_name -> mooring.v1.Provenance
+	55,  // 53: mooring.v1.UnreservedPod.error:type_name -> mooring.v1.CallError
+	49,  // 54: mooring.v1.UnreserveManyResponse.provenance:type_name -> mooring.v1.Provenance
+	26,  // 55: mooring.v1.UnreserveManyResponse.pods:type_name -> mooring.v1.UnreservedPod
+	54,  // 56: mooring.v1.Reservation.pod:type_name -> mooring.v1.PodReference
+	56,  // 57: mooring.v1.Reservation.create_time:type_name -> google.protobuf.Timestamp
+	49,  // 58: mooring.v1.ListReservationsResponse.provenance:type_name -> mooring.v1.Provenance
+	29,  // 59: mooring.v1.ListReservationsResponse.reservations:type_name -> mooring.v1.Reservation
+	47,  // 60: mooring.v1.PreemptionCandidate.victims:type_name -> mooring.v1.PodSource
+	31,  // 61: mooring.v1.PreemptionCandidates.candidates:type_name -> mooring.v1.PreemptionCandidate
+	47,  // 62: mooring.v1.PreemptRequest.pod:type_name -> mooring.v1.PodSource
+	48,  // 63: mooring.v1.PreemptRequest.nodes:type_name -> mooring.v1.NodeSelection
+	32,  // 64: mooring.v1.PreemptRequest.candidates:type_name -> mooring.v1.PreemptionCandidates
+	49,  // 65: mooring.v1.PreemptResponse.provenance:type_name -> mooring.v1.Provenance
+	31,  // 66: mooring.v1.PreemptResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
+	52,  // 67: mooring.v1.PreemptResponse.verdict:type_name -> mooring.v1.Verdict
+	47,  // 68: mooring.v1.ExplainRequest.pod:type_name -> mooring.v1.PodSource
+	48,  // 69: mooring.v1.ExplainRequest.nodes:type_name -> mooring.v1.NodeSelection
+	52,  // 70: mooring.v1.PreFilterVerdict.verdict:type_name -> mooring.v1.Verdict
+	57,  // 71: mooring.v1.PreFilterVerdict.nodes:type_name -> mooring.v1.NodeNames
+	54,  // 72: mooring.v1.NominatedPod.pod:type_name -> mooring.v1.PodReference
+	49,  // 73: mooring.v1.ExplainResponse.provenance:type_name -> mooring.v1.Provenance
+	54,  // 74: mooring.v1.ExplainResponse.pod:type_name -> mooring.v1.PodReference
+	52,  // 75: mooring.v1.ExplainResponse.verdict:type_name -> mooring.v1.Verdict
+	36,  // 76: mooring.v1.ExplainResponse.prefilter:type_name -> mooring.v1.PreFilterVerdict
+	50,  // 77: mooring.v1.ExplainResponse.nodes:type_name -> mooring.v1.NodeList
+	51,  // 78: mooring.v1.ExplainResponse.verdicts:type_name -> mooring.v1.NodeVerdicts
+	37,  // 79: mooring.v1.ExplainResponse.rejections:type_name -> mooring.v1.Rejections
+	53,  // 80: mooring.v1.ExplainResponse.plugins:type_name -> mooring.v1.PluginScores
+	38,  // 81: mooring.v1.ExplainResponse.resources:type_name -> mooring.v1.RequestedResource
+	56,  // 82: mooring.v1.ExplainResponse.start_time:type_name -> google.protobuf.Timestamp
+	39,  // 83: mooring.v1.ExplainResponse.nominated_pods:type_name -> mooring.v1.NominatedPod
+	31,  // 84: mooring.v1.ExplainResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
+	52,  // 85: mooring.v1.ExplainResponse.otherwise:type_name -> mooring.v1.Verdict
+	2,   // 86: mooring.v1.FilterStreamRequest.request:type_name -> mooring.v1.FilterRequest
+	3,   // 87: mooring.v1.FilterStreamResponse.part:type_name -> mooring.v1.FilterResponse
+	4,   // 88: mooring.v1.ScoreStreamRequest.request:type_name -> mooring.v1.ScoreRequest
+	5,   // 89: mooring.v1.ScoreStreamResponse.part:type_name -> mooring.v1.ScoreResponse
+	35,  // 90: mooring.v1.ExplainStreamRequest.request:type_name -> mooring.v1.ExplainRequest
+	40,  // 91: mooring.v1.ExplainStreamResponse.part:type_name -> mooring.v1.ExplainResponse
+	2,   // 92: mooring.v1.SchedulingService.Filter:input_type -> mooring.v1.FilterRequest
+	4,   // 93: mooring.v1.SchedulingService.Score:input_type -> mooring.v1.ScoreRequest
+	6,   // 94: mooring.v1.SchedulingService.NormalizeScore:input_type -> mooring.v1.NormalizeScoreRequest
+	8,   // 95: mooring.v1.SchedulingService.Bind:input_type -> mooring.v1.BindRequest
+	12,  // 96: mooring.v1.SchedulingService.Schedule:input_type -> mooring.v1.ScheduleRequest
+	15,  // 97: mooring.v1.SchedulingService.ScheduleGroups:input_type -> mooring.v1.ScheduleGroupsRequest
+	21,  // 98: mooring.v1.SchedulingService.Reserve:input_type -> mooring.v1.ReserveRequest
+	23,  // 99: mooring.v1.SchedulingService.Unreserve:input_type -> mooring.v1.UnreserveRequest
+	25,  // 100: mooring.v1.SchedulingService.UnreserveMany:input_type -> mooring.v1.UnreserveManyRequest
+	28,  // 101: mooring.v1.SchedulingService.ListReservations:input_type -> mooring.v1.ListReservationsRequest
+	33,  // 102: mooring.v1.SchedulingService.Preempt:input_type -> mooring.v1.PreemptRequest
+	35,  // 103: mooring.v1.SchedulingService.Explain:input_type -> mooring.v1.ExplainRequest
+	41,  // 104: mooring.v1.SchedulingService.FilterStream:input_type -> mooring.v1.FilterStreamRequest
+	43,  // 105: mooring.v1.SchedulingService.ScoreStream:input_type -> mooring.v1.ScoreStreamRequest
+	45,  // 106: mooring.v1.SchedulingService.ExplainStream:input_type -> mooring.v1.ExplainStreamRequest
+	3,   // 107: mooring.v1.SchedulingService.Filter:output_type -> mooring.v1.FilterResponse
+	5,   // 108: mooring.v1.SchedulingService.Score:output_type -> mooring.v1.ScoreResponse
+	7,   // 109: mooring.v1.SchedulingService.NormalizeScore:output_type -> mooring.v1.NormalizeScoreResponse
+	9,   // 110: mooring.v1.SchedulingService.Bind:output_type -> mooring.v1.BindResponse
+	13,  // 111: mooring.v1.SchedulingService.Schedule:output_type -> mooring.v1.ScheduleResponse
+	20,  // 112: mooring.v1.SchedulingService.ScheduleGroups:output_type -> mooring.v1.ScheduleGroupsResponse
+	22,  // 113: mooring.v1.SchedulingService.Reserve:output_type -> mooring.v1.ReserveResponse
+	24,  // 114: mooring.v1.SchedulingService.Unreserve:output_type -> mooring.v1.UnreserveResponse
+	27,  // 115: mooring.v1.SchedulingService.UnreserveMany:output_type -> mooring.v1.UnreserveManyResponse
+	30,  // 116: mooring.v1.SchedulingService.ListReservations:output_type -> mooring.v1.ListReservationsResponse
+	34,  // 117: mooring.v1.SchedulingService.Preempt:output_type -> mooring.v1.PreemptResponse
+	40,  // 118: mooring.v1.SchedulingService.Explain:output_type -> mooring.v1.ExplainResponse
+	42,  // 119: mooring.v1.SchedulingService.FilterStream:output_type -> mooring.v1.FilterStreamResponse
+	44,  // 120: mooring.v1.SchedulingService.ScoreStream:output_type -> mooring.v1.ScoreStreamResponse
+	46,  // 121: mooring.v1.SchedulingService.ExplainStream:output_type -> mooring.v1.ExplainStreamResponse
+	107, // [107:122] is the sub-list for method output_type
+	92,  // [92:107] is the sub-list for method input_type
+	92,  // [92:92] is the sub-list for extension type_name
+	92,  // [92:92] is the sub-list for extension extendee
+	0,   // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_scheduling_service_proto_init() }
@@ -3402,18 +4151,19 @@ func file_mooring_v1_scheduling_service_proto_init() {
 	if File_mooring_v1_scheduling_service_proto != nil {
 		return
 	}
+	file_mooring_v1_errors_proto_init()
 	file_mooring_v1_nodes_proto_init()
 	file_mooring_v1_objects_proto_init()
 	file_mooring_v1_verdicts_proto_init()
 	file_mooring_v1_scheduling_service_proto_msgTypes[17].OneofWrappers = []any{}
-	file_mooring_v1_scheduling_service_proto_msgTypes[32].OneofWrappers = []any{}
+	file_mooring_v1_scheduling_service_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mooring_v1_scheduling_service_proto_rawDesc), len(file_mooring_v1_scheduling_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   33,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

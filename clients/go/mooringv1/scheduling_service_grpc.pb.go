@@ -21,16 +21,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SchedulingService_Filter_FullMethodName         = "/mooring.v1.SchedulingService/Filter"
-	SchedulingService_Score_FullMethodName          = "/mooring.v1.SchedulingService/Score"
-	SchedulingService_NormalizeScore_FullMethodName = "/mooring.v1.SchedulingService/NormalizeScore"
-	SchedulingService_Bind_FullMethodName           = "/mooring.v1.SchedulingService/Bind"
-	SchedulingService_Schedule_FullMethodName       = "/mooring.v1.SchedulingService/Schedule"
-	SchedulingService_ScheduleGroups_FullMethodName = "/mooring.v1.SchedulingService/ScheduleGroups"
-	SchedulingService_Reserve_FullMethodName        = "/mooring.v1.SchedulingService/Reserve"
-	SchedulingService_Unreserve_FullMethodName      = "/mooring.v1.SchedulingService/Unreserve"
-	SchedulingService_Preempt_FullMethodName        = "/mooring.v1.SchedulingService/Preempt"
-	SchedulingService_Explain_FullMethodName        = "/mooring.v1.SchedulingService/Explain"
+	SchedulingService_Filter_FullMethodName           = "/mooring.v1.SchedulingService/Filter"
+	SchedulingService_Score_FullMethodName            = "/mooring.v1.SchedulingService/Score"
+	SchedulingService_NormalizeScore_FullMethodName   = "/mooring.v1.SchedulingService/NormalizeScore"
+	SchedulingService_Bind_FullMethodName             = "/mooring.v1.SchedulingService/Bind"
+	SchedulingService_Schedule_FullMethodName         = "/mooring.v1.SchedulingService/Schedule"
+	SchedulingService_ScheduleGroups_FullMethodName   = "/mooring.v1.SchedulingService/ScheduleGroups"
+	SchedulingService_Reserve_FullMethodName          = "/mooring.v1.SchedulingService/Reserve"
+	SchedulingService_Unreserve_FullMethodName        = "/mooring.v1.SchedulingService/Unreserve"
+	SchedulingService_UnreserveMany_FullMethodName    = "/mooring.v1.SchedulingService/UnreserveMany"
+	SchedulingService_ListReservations_FullMethodName = "/mooring.v1.SchedulingService/ListReservations"
+	SchedulingService_Preempt_FullMethodName          = "/mooring.v1.SchedulingService/Preempt"
+	SchedulingService_Explain_FullMethodName          = "/mooring.v1.SchedulingService/Explain"
+	SchedulingService_FilterStream_FullMethodName     = "/mooring.v1.SchedulingService/FilterStream"
+	SchedulingService_ScoreStream_FullMethodName      = "/mooring.v1.SchedulingService/ScoreStream"
+	SchedulingService_ExplainStream_FullMethodName    = "/mooring.v1.SchedulingService/ExplainStream"
 )
 
 // SchedulingServiceClient is the client API for SchedulingService service.
@@ -181,6 +186,25 @@ type SchedulingServiceClient interface {
 	//	| not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
 	//	| otherwise                                |                     | see the service           |
 	Unreserve(ctx context.Context, in *UnreserveRequest, opts ...grpc.CallOption) (*UnreserveResponse, error)
+	// Ends many reservations, as Unreserve does with one: those of some UIDs, or all that ListReservations shows. What can't be
+	// ended does not fail the call: its answer says why. Idempotent.
+	//
+	//	| condition                        | code        | what the caller does next                 |
+	//	|----------------------------------|-------------|-------------------------------------------|
+	//	| answered, whatever the answers   | OK          | reads the answer of each UID              |
+	//	| deadline passed                  | DEADLINE_EXCEEDED | repeats the call                    |
+	//	| not the leader (NOT_LEADER)      | UNAVAILABLE | calls the leader                          |
+	//	| otherwise                        |             | see the service                           |
+	UnreserveMany(ctx context.Context, in *UnreserveManyRequest, opts ...grpc.CallOption) (*UnreserveManyResponse, error)
+	// Lists the reservations of this server, by UID: those that the client made, by the name in its certificate, and those that
+	// belong to nobody. They are this process's own and end with it. Idempotent; changes nothing.
+	//
+	//	| condition                             | code                | what the caller does next            |
+	//	|---------------------------------------|---------------------|--------------------------------------|
+	//	| listed                                | OK                  | asks for the next page, if there is one |
+	//	| page forgotten (PAGE_TOKEN_STALE)     | FAILED_PRECONDITION | lists from the beginning             |
+	//	| otherwise                             |                     | see the service                      |
+	ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error)
 	// Says which pods would have to go so that the pod fits, or checks candidates that the caller has computed.
 	// Deletes nothing. Idempotent; changes nothing.
 	//
@@ -199,6 +223,28 @@ type SchedulingServiceClient interface {
 	//	| explained, feasible or not      | OK   | reads it                               |
 	//	| otherwise                       |      | see the service                        |
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
+	// Filter in parts of some megabytes, for clients whose messages are smaller than the answer: 4 MiB in most libraries. The parts,
+	// merged in their order as protobuf merges messages, are the answer of Filter. Names are not joined. Fails as Filter.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| answered  | OK   | merges the parts          |
+	//	| otherwise |      | see Filter                |
+	FilterStream(ctx context.Context, in *FilterStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FilterStreamResponse], error)
+	// Score in parts, as FilterStream. A plugin's columns are in one part.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| answered  | OK   | merges the parts          |
+	//	| otherwise |      | see Score                 |
+	ScoreStream(ctx context.Context, in *ScoreStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ScoreStreamResponse], error)
+	// Explain in parts, as FilterStream.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| answered  | OK   | merges the parts          |
+	//	| otherwise |      | see Explain               |
+	ExplainStream(ctx context.Context, in *ExplainStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExplainStreamResponse], error)
 }
 
 type schedulingServiceClient struct {
@@ -289,6 +335,26 @@ func (c *schedulingServiceClient) Unreserve(ctx context.Context, in *UnreserveRe
 	return out, nil
 }
 
+func (c *schedulingServiceClient) UnreserveMany(ctx context.Context, in *UnreserveManyRequest, opts ...grpc.CallOption) (*UnreserveManyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UnreserveManyResponse)
+	err := c.cc.Invoke(ctx, SchedulingService_UnreserveMany_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *schedulingServiceClient) ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListReservationsResponse)
+	err := c.cc.Invoke(ctx, SchedulingService_ListReservations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *schedulingServiceClient) Preempt(ctx context.Context, in *PreemptRequest, opts ...grpc.CallOption) (*PreemptResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PreemptResponse)
@@ -308,6 +374,63 @@ func (c *schedulingServiceClient) Explain(ctx context.Context, in *ExplainReques
 	}
 	return out, nil
 }
+
+func (c *schedulingServiceClient) FilterStream(ctx context.Context, in *FilterStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FilterStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SchedulingService_ServiceDesc.Streams[0], SchedulingService_FilterStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FilterStreamRequest, FilterStreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SchedulingService_FilterStreamClient = grpc.ServerStreamingClient[FilterStreamResponse]
+
+func (c *schedulingServiceClient) ScoreStream(ctx context.Context, in *ScoreStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ScoreStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SchedulingService_ServiceDesc.Streams[1], SchedulingService_ScoreStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ScoreStreamRequest, ScoreStreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SchedulingService_ScoreStreamClient = grpc.ServerStreamingClient[ScoreStreamResponse]
+
+func (c *schedulingServiceClient) ExplainStream(ctx context.Context, in *ExplainStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExplainStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SchedulingService_ServiceDesc.Streams[2], SchedulingService_ExplainStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExplainStreamRequest, ExplainStreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SchedulingService_ExplainStreamClient = grpc.ServerStreamingClient[ExplainStreamResponse]
 
 // SchedulingServiceServer is the server API for SchedulingService service.
 // All implementations must embed UnimplementedSchedulingServiceServer
@@ -457,6 +580,25 @@ type SchedulingServiceServer interface {
 	//	| not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
 	//	| otherwise                                |                     | see the service           |
 	Unreserve(context.Context, *UnreserveRequest) (*UnreserveResponse, error)
+	// Ends many reservations, as Unreserve does with one: those of some UIDs, or all that ListReservations shows. What can't be
+	// ended does not fail the call: its answer says why. Idempotent.
+	//
+	//	| condition                        | code        | what the caller does next                 |
+	//	|----------------------------------|-------------|-------------------------------------------|
+	//	| answered, whatever the answers   | OK          | reads the answer of each UID              |
+	//	| deadline passed                  | DEADLINE_EXCEEDED | repeats the call                    |
+	//	| not the leader (NOT_LEADER)      | UNAVAILABLE | calls the leader                          |
+	//	| otherwise                        |             | see the service                           |
+	UnreserveMany(context.Context, *UnreserveManyRequest) (*UnreserveManyResponse, error)
+	// Lists the reservations of this server, by UID: those that the client made, by the name in its certificate, and those that
+	// belong to nobody. They are this process's own and end with it. Idempotent; changes nothing.
+	//
+	//	| condition                             | code                | what the caller does next            |
+	//	|---------------------------------------|---------------------|--------------------------------------|
+	//	| listed                                | OK                  | asks for the next page, if there is one |
+	//	| page forgotten (PAGE_TOKEN_STALE)     | FAILED_PRECONDITION | lists from the beginning             |
+	//	| otherwise                             |                     | see the service                      |
+	ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error)
 	// Says which pods would have to go so that the pod fits, or checks candidates that the caller has computed.
 	// Deletes nothing. Idempotent; changes nothing.
 	//
@@ -475,6 +617,28 @@ type SchedulingServiceServer interface {
 	//	| explained, feasible or not      | OK   | reads it                               |
 	//	| otherwise                       |      | see the service                        |
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
+	// Filter in parts of some megabytes, for clients whose messages are smaller than the answer: 4 MiB in most libraries. The parts,
+	// merged in their order as protobuf merges messages, are the answer of Filter. Names are not joined. Fails as Filter.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| answered  | OK   | merges the parts          |
+	//	| otherwise |      | see Filter                |
+	FilterStream(*FilterStreamRequest, grpc.ServerStreamingServer[FilterStreamResponse]) error
+	// Score in parts, as FilterStream. A plugin's columns are in one part.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| answered  | OK   | merges the parts          |
+	//	| otherwise |      | see Score                 |
+	ScoreStream(*ScoreStreamRequest, grpc.ServerStreamingServer[ScoreStreamResponse]) error
+	// Explain in parts, as FilterStream.
+	//
+	//	| condition | code | what the caller does next |
+	//	|-----------|------|---------------------------|
+	//	| answered  | OK   | merges the parts          |
+	//	| otherwise |      | see Explain               |
+	ExplainStream(*ExplainStreamRequest, grpc.ServerStreamingServer[ExplainStreamResponse]) error
 	mustEmbedUnimplementedSchedulingServiceServer()
 }
 
@@ -509,11 +673,26 @@ func (UnimplementedSchedulingServiceServer) Reserve(context.Context, *ReserveReq
 func (UnimplementedSchedulingServiceServer) Unreserve(context.Context, *UnreserveRequest) (*UnreserveResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Unreserve not implemented")
 }
+func (UnimplementedSchedulingServiceServer) UnreserveMany(context.Context, *UnreserveManyRequest) (*UnreserveManyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UnreserveMany not implemented")
+}
+func (UnimplementedSchedulingServiceServer) ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListReservations not implemented")
+}
 func (UnimplementedSchedulingServiceServer) Preempt(context.Context, *PreemptRequest) (*PreemptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Preempt not implemented")
 }
 func (UnimplementedSchedulingServiceServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
+}
+func (UnimplementedSchedulingServiceServer) FilterStream(*FilterStreamRequest, grpc.ServerStreamingServer[FilterStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method FilterStream not implemented")
+}
+func (UnimplementedSchedulingServiceServer) ScoreStream(*ScoreStreamRequest, grpc.ServerStreamingServer[ScoreStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method ScoreStream not implemented")
+}
+func (UnimplementedSchedulingServiceServer) ExplainStream(*ExplainStreamRequest, grpc.ServerStreamingServer[ExplainStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExplainStream not implemented")
 }
 func (UnimplementedSchedulingServiceServer) mustEmbedUnimplementedSchedulingServiceServer() {}
 func (UnimplementedSchedulingServiceServer) testEmbeddedByValue()                           {}
@@ -680,6 +859,42 @@ func _SchedulingService_Unreserve_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SchedulingService_UnreserveMany_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UnreserveManyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulingServiceServer).UnreserveMany(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SchedulingService_UnreserveMany_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulingServiceServer).UnreserveMany(ctx, req.(*UnreserveManyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SchedulingService_ListReservations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListReservationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SchedulingServiceServer).ListReservations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SchedulingService_ListReservations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SchedulingServiceServer).ListReservations(ctx, req.(*ListReservationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SchedulingService_Preempt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PreemptRequest)
 	if err := dec(in); err != nil {
@@ -715,6 +930,39 @@ func _SchedulingService_Explain_Handler(srv interface{}, ctx context.Context, de
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _SchedulingService_FilterStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FilterStreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(SchedulingServiceServer).FilterStream(m, &grpc.GenericServerStream[FilterStreamRequest, FilterStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SchedulingService_FilterStreamServer = grpc.ServerStreamingServer[FilterStreamResponse]
+
+func _SchedulingService_ScoreStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ScoreStreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(SchedulingServiceServer).ScoreStream(m, &grpc.GenericServerStream[ScoreStreamRequest, ScoreStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SchedulingService_ScoreStreamServer = grpc.ServerStreamingServer[ScoreStreamResponse]
+
+func _SchedulingService_ExplainStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExplainStreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(SchedulingServiceServer).ExplainStream(m, &grpc.GenericServerStream[ExplainStreamRequest, ExplainStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SchedulingService_ExplainStreamServer = grpc.ServerStreamingServer[ExplainStreamResponse]
 
 // SchedulingService_ServiceDesc is the grpc.ServiceDesc for SchedulingService service.
 // It's only intended for direct use with grpc.RegisterService,
@@ -756,6 +1004,14 @@ var SchedulingService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SchedulingService_Unreserve_Handler,
 		},
 		{
+			MethodName: "UnreserveMany",
+			Handler:    _SchedulingService_UnreserveMany_Handler,
+		},
+		{
+			MethodName: "ListReservations",
+			Handler:    _SchedulingService_ListReservations_Handler,
+		},
+		{
 			MethodName: "Preempt",
 			Handler:    _SchedulingService_Preempt_Handler,
 		},
@@ -764,6 +1020,22 @@ var SchedulingService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SchedulingService_Explain_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "FilterStream",
+			Handler:       _SchedulingService_FilterStream_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ScoreStream",
+			Handler:       _SchedulingService_ScoreStream_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ExplainStream",
+			Handler:       _SchedulingService_ExplainStream_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "mooring/v1/scheduling_service.proto",
 }

@@ -44,9 +44,11 @@ const (
 // COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 //
 // A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
-// three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
-// when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
-// thousand changes, or when the server stops.
+// three quarters, and when all are used, a client with fewer sessions takes the place of the one with most.
+//
+// A session belongs to one process (Provenance.server_id): other replicas answer SESSION_NOT_FOUND. It lives for its lease
+// after each call. It also ends when the live state has changed so much since it began that its beginning is no longer known
+// (SESSION_EXPIRED), some hundred thousand changes, or when the server stops.
 //
 // Every call may also fail like this (reasons are those of ErrorReason):
 //
@@ -243,9 +245,11 @@ func (c *simulationServiceClient) SuggestChanges(ctx context.Context, in *Sugges
 // COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 //
 // A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
-// three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
-// when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
-// thousand changes, or when the server stops.
+// three quarters, and when all are used, a client with fewer sessions takes the place of the one with most.
+//
+// A session belongs to one process (Provenance.server_id): other replicas answer SESSION_NOT_FOUND. It lives for its lease
+// after each call. It also ends when the live state has changed so much since it began that its beginning is no longer known
+// (SESSION_EXPIRED), some hundred thousand changes, or when the server stops.
 //
 // Every call may also fail like this (reasons are those of ErrorReason):
 //

@@ -176,7 +176,8 @@ type NodeVerdicts struct {
 	// The distinct verdicts. The first one is always VERDICT_CODE_SUCCESS.
 	Distinct []*Verdict `protobuf:"bytes,1,rep,name=distinct,proto3" json:"distinct,omitempty"`
 	// One per node of the selection, in its order: an index into `distinct`, so 0 is feasible.
-	// Empty means that every node has VERDICT_CODE_SUCCESS.
+	// Empty means that every node of the selection has VERDICT_CODE_SUCCESS, and not that there are no nodes: a client that pairs
+	// nodes and verdicts has to fill in zeros first.
 	NodeVerdicts  []uint32 `protobuf:"fixed32,2,rep,packed,name=node_verdicts,json=nodeVerdicts,proto3" json:"node_verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

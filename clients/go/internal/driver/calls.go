@@ -29,24 +29,28 @@ type command struct {
 	Remove  []struct{ Kind, Namespace, Name string }
 	Mark    uint32
 	Updates int
-	After   uint64
+	After   *uint64
 }
 
 var calls = map[string]func(context.Context, *mooring.Client, command) (any, error){
-	"schedule":       schedule,
-	"reserve":        reserve,
-	"filter":         filter,
-	"score":          score,
-	"explain":        explain,
-	"bind":           bind,
-	"list_nodes":     listNodes,
-	"open_session":   openSession,
-	"change_session": changeSession,
-	"mark_session":   markSession,
-	"revert_session": revertSession,
-	"commit_session": commitSession,
-	"close_session":  closeSession,
-	"capabilities":   capabilities,
+	"schedule":          schedule,
+	"reserve":           reserve,
+	"unreserve":         unreserve,
+	"list_reservations": listReservations,
+	"watch_nodes":       watchNodes,
+	"watch_decisions":   watchDecisions,
+	"filter":            filter,
+	"score":             score,
+	"explain":           explain,
+	"bind":              bind,
+	"list_nodes":        listNodes,
+	"open_session":      openSession,
+	"change_session":    changeSession,
+	"mark_session":      markSession,
+	"revert_session":    revertSession,
+	"commit_session":    commitSession,
+	"close_session":     closeSession,
+	"capabilities":      capabilities,
 }
 
 func schedule(ctx context.Context, client *mooring.Client, asked command) (any, error) {
@@ -82,7 +86,73 @@ func schedule(ctx context.Context, client *mooring.Client, asked command) (any, 
 
 func reserve(ctx context.Context, client *mooring.Client, asked command) (any, error) {
 	answer, err := client.Reserve(ctx, asked.pod(), asked.Node, asked.Profile)
-	return object{"verdict": verdict(answer)}, err
+	return object{
+		"verdict": verdict(answer.GetVerdict()), "outcome": bare(answer.GetOutcome().String(), "COMMIT_OUTCOME_"),
+	}, err
+}
+
+func unreserve(ctx context.Context, client *mooring.Client, asked command) (any, error) {
+	var pods []mooring.Reference
+	if err := json.Unmarshal(asked.Pods, &pods); err != nil {
+		return nil, err
+	}
+	uids := make([]string, len(pods))
+	for i, pod := range pods {
+		uids[i] = pod.UID
+	}
+	answers, err := client.Unreserve(ctx, uids...)
+	released := []string{}
+	for _, each := range answers {
+		if each.Released {
+			released = append(released, each.Uid)
+		}
+	}
+	return object{"released": released}, err
+}
+
+func listReservations(ctx context.Context, client *mooring.Client, _ command) (any, error) {
+	answers, err := client.ListReservations(ctx)
+	listed := []object{}
+	for _, each := range answers {
+		listed = append(listed, object{
+			"namespace": each.Pod.GetNamespace(), "name": each.Pod.GetName(), "uid": each.Pod.GetUid(), "node": each.Node,
+		})
+	}
+	return listed, err
+}
+
+func watchNodes(ctx context.Context, client *mooring.Client, asked command) (any, error) {
+	updates := []object{}
+	for update, err := range client.WatchNodes(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		updates = append(updates, object{
+			"epoch": update.Epoch, "complete": update.Complete, "added": append([]string{}, update.Added...),
+			"removed": append([]string{}, update.Removed...),
+		})
+		if len(updates) == asked.Updates {
+			break
+		}
+	}
+	return updates, nil
+}
+
+func watchDecisions(ctx context.Context, client *mooring.Client, asked command) (any, error) {
+	decisions := []object{}
+	for response, err := range client.WatchDecisions(ctx, &v1.WatchDecisionsRequest{AfterSeq: asked.After}) {
+		if err != nil {
+			return nil, err
+		}
+		for _, each := range response.Decisions {
+			pod := object{"namespace": each.Pod.GetNamespace(), "name": each.Pod.GetName(), "uid": each.Pod.GetUid()}
+			decisions = append(decisions, object{"seq": each.Seq, "pod": pod, "node": each.Node})
+		}
+		if len(decisions) >= asked.Updates {
+			break
+		}
+	}
+	return decisions, nil
 }
 
 func filter(ctx context.Context, client *mooring.Client, asked command) (any, error) {

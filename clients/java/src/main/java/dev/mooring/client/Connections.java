@@ -6,18 +6,13 @@ import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /** The connections to the target and to the leader, and the rule by which calls are repeated. Safe for concurrent use. */
 final class Connections implements AutoCloseable {
-  private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(50);
-  private static final long LONGEST_PAUSE = TimeUnit.SECONDS.toNanos(1);
-
   private final Function<String, ManagedChannel> connect;
   private final ManagedChannel own;
   // Connections to leaders stay open: other threads may be calling there.
@@ -35,7 +30,8 @@ final class Connections implements AutoCloseable {
 
   /** Calls until there is an answer, or a failure for good, or the time would be over with the next pause. */
   <Q, A> A call(MethodDescriptor<Q, A> method, Q request, long until) {
-    for (var pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    var pauses = new Pauses(until);
+    while (true) {
       var leading = leader;
       var channel = leading != null && Rule.commits(request) ? leading : own;
       try {
@@ -56,7 +52,7 @@ final class Connections implements AutoCloseable {
         if (failed.reason() == ErrorReason.ERROR_REASON_UNSPECIFIED && channel == leading) {
           leader = null; // Another replica may lead by now, and the target may know.
         }
-        if (!pause(pause, until)) {
+        if (!pauses.next()) {
           throw failed.repeated();
         }
         channel.resetConnectBackoff(); // The library's own is up to two minutes.
@@ -64,26 +60,11 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  /** Pauses for half of the time or more. Returns false at once if that would end after the deadline. */
-  static boolean pause(long longest, long until) {
-    var pause = longest / 2 + ThreadLocalRandom.current().nextLong(longest / 2 + 1);
-    if (until - System.nanoTime() <= pause) {
-      return false;
-    }
-    try {
-      TimeUnit.NANOSECONDS.sleep(pause);
-      return true;
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw MooringException.cancelled(interrupted);
-    }
-  }
-
   private void follow(String address) {
     leader = address.isEmpty() ? null : leaders.computeIfAbsent(address, connect);
   }
 
-  /** Waits a moment for calls that are under way, then ends them. */
+  /** Ends the connections. Calls that are under way fail. */
   @Override
   public void close() {
     own.shutdownNow();

@@ -1,24 +1,33 @@
 package dev.mooring.client;
 
-import dev.mooring.v1.CommitOutcome;
 import dev.mooring.v1.BindRequest;
 import dev.mooring.v1.ClusterServiceGrpc;
+import dev.mooring.v1.CommitOutcome;
+import dev.mooring.v1.DecisionServiceGrpc;
 import dev.mooring.v1.ErrorReason;
 import dev.mooring.v1.ExplainRequest;
 import dev.mooring.v1.FilterRequest;
 import dev.mooring.v1.ListNodesRequest;
 import dev.mooring.v1.ListNodesResponse;
+import dev.mooring.v1.ListReservationsRequest;
 import dev.mooring.v1.NodeForm;
 import dev.mooring.v1.NodeList;
 import dev.mooring.v1.NodeNames;
 import dev.mooring.v1.NodeSelection;
 import dev.mooring.v1.OpenSessionRequest;
 import dev.mooring.v1.PodReference;
+import dev.mooring.v1.Reservation;
 import dev.mooring.v1.ReserveRequest;
+import dev.mooring.v1.ReserveResponse;
 import dev.mooring.v1.SchedulingServiceGrpc;
 import dev.mooring.v1.ScoreRequest;
 import dev.mooring.v1.SimulationServiceGrpc;
-import dev.mooring.v1.Verdict;
+import dev.mooring.v1.UnreserveManyRequest;
+import dev.mooring.v1.UnreservedPod;
+import dev.mooring.v1.WatchDecisionsRequest;
+import dev.mooring.v1.WatchDecisionsResponse;
+import dev.mooring.v1.WatchNodesRequest;
+import dev.mooring.v1.WatchNodesResponse;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -28,7 +37,9 @@ import io.grpc.TlsChannelCredentials;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
@@ -194,17 +205,40 @@ public final class MooringClient implements AutoCloseable {
   }
 
   /**
-   * Keeps a place for the pod on a node, if its filters agree. The reservation ends with a bind or an unreserve, or when the pod
-   * is deleted or bound by another client; never by a timer.
+   * Keeps a place for the pod on a node, if its filters agree: the answer has a verdict and an outcome. The reservation ends with
+   * a bind or an unreserve, or when the pod is deleted or bound by another client; never by a timer.
    */
-  public Verdict reserve(Pod pod, String node) {
+  public ReserveResponse reserve(Pod pod, String node) {
     return reserve(pod, node, "");
   }
 
   /** The same with a profile. */
-  public Verdict reserve(Pod pod, String node, String profile) {
+  public ReserveResponse reserve(Pod pod, String node, String profile) {
     var request = ReserveRequest.newBuilder().setPod(pod.source()).setNode(node).setProfile(profile).build();
-    return call(SchedulingServiceGrpc.getReserveMethod(), request).getVerdict();
+    return call(SchedulingServiceGrpc.getReserveMethod(), request);
+  }
+
+  /** Ends the reservations of pods. The answers are in the order of the UIDs; one that could not be ended has an error. */
+  public List<UnreservedPod> unreserve(List<String> uids) {
+    var request = UnreserveManyRequest.newBuilder().addAllUids(uids).build();
+    return call(SchedulingServiceGrpc.getUnreserveManyMethod(), request).getPodsList();
+  }
+
+  /**
+   * The places that the server keeps: those of this client, by the name in its certificate, and those that belong to nobody.
+   */
+  public List<Reservation> listReservations() {
+    var until = deadline();
+    var listed = new ArrayList<Reservation>();
+    var request = ListReservationsRequest.newBuilder();
+    while (true) {
+      var page = connections.call(SchedulingServiceGrpc.getListReservationsMethod(), request.build(), until);
+      listed.addAll(page.getReservationsList());
+      if (page.getNextPageToken().isEmpty()) {
+        return listed;
+      }
+      request.setPageToken(page.getNextPageToken());
+    }
   }
 
   /** Binds the pod to a node. It is safe to repeat. */
@@ -241,12 +275,79 @@ public final class MooringClient implements AutoCloseable {
     return new Listed(answer.getProvenance().getNodeEpoch(), answer.getNodes().getNames().getNamesList());
   }
 
+  /** Follows the nodes: every one, then what changes. Goes on after failures that pass. */
+  public Watch<NodesUpdate> watchNodes() {
+    var state = new Object() {
+      NodeTable table = NodeTable.NONE;
+      WatchNodesResponse.Builder parts = WatchNodesResponse.newBuilder();
+    };
+    return new Watch<>(
+        connections,
+        ClusterServiceGrpc.getWatchNodesMethod(),
+        () -> {
+          state.parts.clear();
+          var request = WatchNodesRequest.newBuilder().setForm(NodeForm.NODE_FORM_NAMES);
+          if (state.table != NodeTable.NONE) {
+            request.setSinceEpoch(state.table.epoch());
+          }
+          return request.build();
+        },
+        part -> {
+          state.parts.mergeFrom(part);
+          if (part.getMore()) {
+            return Optional.empty();
+          }
+          var whole = state.parts.build();
+          state.parts.clear();
+          var before = state.table;
+          state.table =
+              before.apply(
+                  ListNodesResponse.newBuilder()
+                      .setProvenance(whole.getProvenance())
+                      .setComplete(whole.getComplete())
+                      .addAllIndices(whole.getIndicesList())
+                      .setNodes(whole.getNodes())
+                      .addAllRemovedIndices(whole.getRemovedIndicesList())
+                      .build());
+          var removed = whole.getRemovedIndicesList().stream().map(before.names()::get).filter(Objects::nonNull).toList();
+          return Optional.of(
+              new NodesUpdate(
+                  state.table.epoch(),
+                  whole.getComplete(),
+                  whole.getNodes().getNames().getNamesList(),
+                  whole.getComplete() ? List.of() : removed));
+        });
+  }
+
+  /** Follows decisions as they are made, or those after the request's seq. Goes on after failures that pass. */
+  public Watch<WatchDecisionsResponse> watchDecisions(WatchDecisionsRequest request) {
+    var next = request.toBuilder();
+    return new Watch<>(
+        connections,
+        DecisionServiceGrpc.getWatchDecisionsMethod(),
+        next::build,
+        response -> {
+          next.setAfterSeq(response.getNextAfterSeq()).setJournalId(response.getJournalId());
+          return Optional.of(response);
+        });
+  }
+
   private long deadline() {
     return System.nanoTime() + timeout.toNanos();
   }
 
+  /** Follows the pages of a list to the end. */
   private ListNodesResponse listed(ListNodesRequest request, long until) {
-    return connections.call(ClusterServiceGrpc.getListNodesMethod(), request, until);
+    var whole = ListNodesResponse.newBuilder();
+    var next = request.toBuilder();
+    while (true) {
+      var page = connections.call(ClusterServiceGrpc.getListNodesMethod(), next.build(), until);
+      whole.mergeFrom(page);
+      if (page.getNextPageToken().isEmpty()) {
+        return whole.build();
+      }
+      next.setPageToken(page.getNextPageToken());
+    }
   }
 
   /** A table of a later epoch than one that was seen. */
@@ -283,14 +384,16 @@ public final class MooringClient implements AutoCloseable {
         .orElseGet(() -> byName(among));
   }
 
-  /** Asks about the nodes that are meant, again if the server's indices are others by now. */
+  /** Asks about the nodes that are meant, again if the server's indices are others by now: the first time at once. */
   private <A, R> R asking(
       Question question,
       long until,
       Function<NodeSelection, A> call,
       Function<A, NodeList> nodesOf,
       BiFunction<List<String>, A, R> result) {
-    while (true) {
+    var pauses = new Pauses(until);
+    for (var first = true; ; first = false) {
+      MooringException stale;
       // A session has indices of its own.
       var nodes = question.session().isEmpty() ? byIndex(question.among(), until) : byName(question.among());
       try {
@@ -299,11 +402,16 @@ public final class MooringClient implements AutoCloseable {
         if (names.isPresent()) {
           return result.apply(names.get(), answer);
         }
+        stale = MooringException.otherEpoch();
       } catch (MooringException failed) {
         if (failed.reason() != ErrorReason.ERROR_REASON_NODE_EPOCH_STALE || !nodes.hasIndices()) {
           throw failed;
         }
         refreshed(nodes.getIndices().getNodeEpoch(), until);
+        stale = failed;
+      }
+      if (!first && !pauses.next()) {
+        throw stale.repeated();
       }
     }
   }

@@ -33,7 +33,7 @@ public final class MooringException extends RuntimeException {
           error = detail.unpack(CallError.class);
         }
       }
-    } catch (InvalidProtocolBufferException broken) {
+    } catch (InvalidProtocolBufferException | IllegalArgumentException broken) {
       failed.addSuppressed(broken);
     }
     var status = failed.getStatus();
@@ -44,6 +44,13 @@ public final class MooringException extends RuntimeException {
   /** An answer that is not what the contract says. */
   static MooringException broken(String message) {
     return new MooringException(message, null, Status.Code.INTERNAL, CallError.getDefaultInstance(), false);
+  }
+
+  /** The failure of a call whose answer has indices that can't be translated. */
+  static MooringException otherEpoch() {
+    var stale = CallError.newBuilder().setReason(ErrorReason.ERROR_REASON_NODE_EPOCH_STALE).build();
+    var message = "the nodes of the answer are not those that the server lists";
+    return new MooringException(message, null, Status.Code.FAILED_PRECONDITION, stale, false);
   }
 
   static MooringException cancelled(InterruptedException cause) {

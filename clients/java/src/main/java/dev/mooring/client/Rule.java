@@ -6,6 +6,7 @@ import dev.mooring.v1.CommitMode;
 import dev.mooring.v1.ReserveRequest;
 import dev.mooring.v1.ScheduleGroupsRequest;
 import dev.mooring.v1.ScheduleRequest;
+import dev.mooring.v1.UnreserveManyRequest;
 import dev.mooring.v1.UnreserveRequest;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -53,10 +54,11 @@ enum Rule {
     }
     return request instanceof BindRequest
         || request instanceof ReserveRequest
-        || request instanceof UnreserveRequest;
+        || request instanceof UnreserveRequest
+        || request instanceof UnreserveManyRequest;
   }
 
   private static boolean commits(CommitMode mode) {
-    return mode != CommitMode.COMMIT_MODE_UNSPECIFIED && mode != CommitMode.COMMIT_MODE_DRY_RUN;
+    return mode == CommitMode.COMMIT_MODE_RESERVE || mode == CommitMode.COMMIT_MODE_BIND;
   }
 }

@@ -11,7 +11,9 @@ import dev.mooring.v1.PluginServiceGrpc;
 import dev.mooring.v1.PodReference;
 import dev.mooring.v1.Session;
 import dev.mooring.v1.SessionChange;
+import dev.mooring.v1.UnreservedPod;
 import dev.mooring.v1.Verdict;
+import dev.mooring.v1.WatchDecisionsRequest;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -89,7 +91,28 @@ final class Driver {
   private Object result() {
     return switch (text("call")) {
       case "schedule" -> schedule();
-      case "reserve" -> Map.of("verdict", verdict(client.reserve(pod(), text("node"), text("profile"))));
+      case "reserve" -> {
+        var reserved = client.reserve(pod(), text("node"), text("profile"));
+        yield Map.of(
+            "verdict", verdict(reserved.getVerdict()), "outcome", bare(reserved.getOutcome(), "COMMIT_OUTCOME_"));
+      }
+      case "unreserve" -> {
+        var uids = new ArrayList<String>();
+        asked.getAsJsonArray("pods").forEach(each -> uids.add(reference(each).getUid()));
+        var released = client.unreserve(uids).stream().filter(UnreservedPod::getReleased);
+        yield Map.of("released", released.map(UnreservedPod::getUid).toList());
+      }
+      case "list_reservations" ->
+          client.listReservations().stream()
+              .map(
+                  each -> {
+                    var reservation = new HashMap<String, Object>(reference(each.getPod()));
+                    reservation.put("node", each.getNode());
+                    return reservation;
+                  })
+              .toList();
+      case "watch_nodes" -> watchNodes();
+      case "watch_decisions" -> watchDecisions();
       case "filter" -> filter();
       case "score" -> score();
       case "explain" -> explain();
@@ -138,6 +161,36 @@ final class Driver {
                     "verdict", verdict(each.verdict()),
                     "outcome", bare(each.outcome(), "COMMIT_OUTCOME_")))
         .toList();
+  }
+
+  private Object watchNodes() {
+    var updates = new ArrayList<Object>();
+    try (var watch = client.watchNodes()) {
+      while (updates.size() < number("updates")) {
+        var update = watch.next();
+        updates.add(
+            Map.of(
+                "epoch", update.epoch(), "complete", update.complete(), "added", List.copyOf(update.added()),
+                "removed", update.removed()));
+      }
+    }
+    return updates;
+  }
+
+  private Object watchDecisions() {
+    var request = WatchDecisionsRequest.newBuilder();
+    if (asked.has("after")) {
+      request.setAfterSeq(asked.get("after").getAsLong());
+    }
+    var decisions = new ArrayList<Object>();
+    try (var watch = client.watchDecisions(request.build())) {
+      while (decisions.size() < number("updates")) {
+        for (var each : watch.next().getDecisionsList()) {
+          decisions.add(Map.of("seq", each.getSeq(), "pod", reference(each.getPod()), "node", each.getNode()));
+        }
+      }
+    }
+    return decisions;
   }
 
   private Object filter() {
@@ -233,6 +286,10 @@ final class Driver {
   private static PodReference reference(JsonElement pod) {
     var object = pod.getAsJsonObject();
     return Pod.reference(text(object, "namespace"), text(object, "name"), text(object, "uid"));
+  }
+
+  private static Map<String, String> reference(PodReference pod) {
+    return Map.of("namespace", pod.getNamespace(), "name", pod.getName(), "uid", pod.getUid());
   }
 
   private int number(String key) {

@@ -109,6 +109,11 @@ final class FakeServer extends HandlerRegistry implements AutoCloseable {
   @SuppressWarnings("unchecked")
   private ServerMethodDefinition<?, ?> definition(MethodDescriptor<?, ?> method) {
     var typed = (MethodDescriptor<Message, Message>) method;
+    if (typed.getType() == MethodDescriptor.MethodType.SERVER_STREAMING) {
+      return ServerMethodDefinition.create(
+          typed,
+          ServerCalls.asyncServerStreamingCall((request, observer) -> stream(typed.getBareMethodName(), request, observer)));
+    }
     return ServerMethodDefinition.create(
         typed,
         ServerCalls.asyncUnaryCall((request, observer) -> answer(typed.getBareMethodName(), request, observer)));
@@ -130,6 +135,19 @@ final class FakeServer extends HandlerRegistry implements AutoCloseable {
       observer.onNext((Message) answer);
       observer.onCompleted();
     }
+  }
+
+  /** Sends a list of messages, then a failure at its end, or ends. */
+  private synchronized void stream(String method, Message request, StreamObserver<Message> observer) {
+    requests.add(request);
+    for (var each : (List<?>) answers.get(method).remove()) {
+      if (each instanceof Throwable failure) {
+        observer.onError(failure);
+        return;
+      }
+      observer.onNext((Message) each);
+    }
+    observer.onCompleted();
   }
 
   @Override
