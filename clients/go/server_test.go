@@ -107,6 +107,18 @@ func TestARealServer(t *testing.T) {
 	if err != nil || scheduled.Placements[0].Node != explained.Node || scheduled.Placements[0].Total != totals[explained.Node] {
 		t.Error(scheduled, explained.Node, err)
 	}
+	for update, err := range client.WatchNodes(ctx) {
+		if err != nil || !update.Complete || len(update.Added) != len(filtered.Nodes) {
+			t.Error(update, err)
+		}
+		break
+	}
+	for response, err := range client.WatchDecisions(ctx, &v1.WatchDecisionsRequest{AfterSeq: new(uint64)}) {
+		if err != nil || len(response.Decisions) == 0 {
+			t.Error(response, err)
+		}
+		break
+	}
 	all, err := client.ListNodes(ctx, "")
 	if err != nil || len(all.Names) != len(filtered.Nodes) {
 		t.Error(all, err)
@@ -161,6 +173,19 @@ func TestCommitsAndSessionsOfARealServer(t *testing.T) {
 	outcome, err := client.Bind(ctx, first, done.Placements[0].Node, "")
 	if err != nil || outcome != v1.CommitOutcome_COMMIT_OUTCOME_LOCAL {
 		t.Error(outcome, err)
+	}
+	kept, err := client.ListReservations(ctx)
+	if err != nil || len(kept) != 99 {
+		t.Error(len(kept), err)
+	}
+	ended, err := client.Unreserve(ctx, pods.UIDs[1:]...)
+	if err != nil || len(ended) != 99 || !ended[98].Released {
+		t.Error(ended, err)
+	}
+	if again, err := client.Schedule(ctx, mooring.Batch{Mode: batch.Mode, Pods: []mooring.Pods{{
+		Template: pods.Template, UIDs: pods.UIDs[:1], Names: pods.Names[:1],
+	}}}); err != nil || again.Placements[0].Outcome != v1.CommitOutcome_COMMIT_OUTCOME_ALREADY_BOUND {
+		t.Error(again, err)
 	}
 	if _, err := client.Bind(ctx, first, "nowhere", ""); !errors.As(err, &e) || e.Reason == 0 || e.Repeatable {
 		t.Error(err)

@@ -10,6 +10,8 @@ import dev.mooring.v1.CommitMode;
 import dev.mooring.v1.ErrorReason;
 import dev.mooring.v1.EstimateCapacityRequest;
 import dev.mooring.v1.SimulationServiceGrpc;
+import dev.mooring.v1.UnreservedPod;
+import dev.mooring.v1.WatchDecisionsRequest;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -82,6 +84,12 @@ class ServerTest {
       assertEquals(explained.node(), placement.node());
       assertEquals(totals.get(explained.node()), placement.total());
       assertEquals(filtered.nodes().size(), client.listNodes("").names().size());
+      try (var watch = client.watchNodes()) {
+        assertEquals(client.listNodes("").names(), watch.next().added());
+      }
+      try (var watch = client.watchDecisions(WatchDecisionsRequest.newBuilder().setAfterSeq(0).build())) {
+        assertTrue(watch.next().getDecisionsCount() > 0);
+      }
     }
   }
 
@@ -110,6 +118,8 @@ class ServerTest {
       }
       var first = Pod.reference("default", "many-0", "u0");
       assertEquals(CommitOutcome.COMMIT_OUTCOME_LOCAL, client.bind(first, done.get(0).node()));
+      assertEquals(99, client.listReservations().size());
+      assertTrue(client.unreserve(uids.subList(1, 100)).stream().allMatch(UnreservedPod::getReleased));
       var failed = assertThrows(MooringException.class, () -> client.bind(first, "nowhere"));
       assertNotEquals(ErrorReason.ERROR_REASON_UNSPECIFIED, failed.reason());
     }
