@@ -256,7 +256,7 @@ const (
 	ContractClass_CONTRACT_CLASS_UNSPECIFIED ContractClass = 0
 	// Questions about the live state: PluginService, and every call of SchedulingService and ClusterService that is in no other class.
 	ContractClass_CONTRACT_CLASS_CORE ContractClass = 1
-	// Placing pods: Bind, Reserve, Unreserve, and Schedule with a commit mode.
+	// Placing pods: Bind, Reserve, Unreserve, UnreserveMany, ListReservations, and Schedule with a commit mode.
 	ContractClass_CONTRACT_CLASS_COMMIT ContractClass = 2
 	// Groups of pods: ScheduleGroups.
 	ContractClass_CONTRACT_CLASS_GROUPS ContractClass = 3
