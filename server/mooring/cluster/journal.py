@@ -21,7 +21,7 @@ from mooring.framework.pod_table import PodRecord
 DEFAULT_LENGTH = 1 << 18
 """Entries that are kept; each takes some 100 bytes, besides objects that only the journal still holds."""
 
-MAX_BYTES = share_of_memory(64, 1 << 25)
+MAX_BYTES = share_of_memory(64, 1 << 23)
 """Encoded bytes of large pods that may be kept; they take several times as much."""
 
 
