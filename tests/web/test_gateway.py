@@ -53,6 +53,37 @@ def test_a_call_is_the_contracts_in_json(served: Page) -> None:
     assert "worker-a1" in answer["nodes"]["names"]["names"]
 
 
+WRITTEN = {"metadata": {"name": "web", "namespace": "default"}, "spec": {"containers": [{"name": "web"}]}}
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(WRITTEN, id="written out"),
+        pytest.param(base64.b64encode(json.dumps(WRITTEN).encode()).decode(), id="in base64"),
+    ],
+)
+def test_a_pod_is_plain_json_or_base64(pod: Any, served: Page) -> None:
+    answer = served.call("SchedulingService/Filter", {"pod": {"object": {"json": pod}}}).document
+    assert answer["feasibleCount"] > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        pytest.param({"pod": {"object": {"json": ["web"]}}}, "pod.object.json", id="a list as a pod"),
+        pytest.param({"pod": {"object": {"json": {"kind": "Node"}}}}, "pod.object.json.kind", id="a node"),
+        pytest.param({"pod": {"object": {"protobuf": {}}}}, "pod.protobuf", id="an object as bytes"),
+        pytest.param({"profile": {}}, "profile", id="an object as text"),
+    ],
+)
+def test_a_value_of_another_type_is_told_by_its_field(body: Any, path: str, served: Page) -> None:
+    reply = served.call("SchedulingService/Filter", body)
+    assert reply.status == 400
+    assert path in reply.body.decode()
+    assert not any(word in reply.body.decode() for word in ("operand", "bytes-like", "iterable", "len()"))
+
+
 def test_columns_are_the_explanation(served: Page) -> None:
     with grpc.insecure_channel(served.server) as channel:
         request = pb.ExplainRequest(all_rejections=True)
