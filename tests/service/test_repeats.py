@@ -7,7 +7,9 @@ from typing import Any
 import grpc
 import pytest
 
+from mooring.framework.errors import DeadlineExceededError
 from mooring.framework.node_table import PODS_ROW
+from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.testing.builders import make_node, make_pod
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
@@ -98,6 +100,24 @@ def test_the_same_batch_from_many_at_once_has_one_place_per_pod(mode: Any) -> No
     assert len({tuple(chosen(answer)) for answer in answers}) == 1
     counted = [list(column).count(DONE[mode]) for column in zip(*(a.outcomes for a in answers), strict=True)]
     assert counted == [1] * 20
+
+
+class Gone:
+    """As much of a call's context as a commit looks at, whose client has gone."""
+
+    def auth_context(self) -> dict[str, Any]:
+        return {}
+
+    def is_active(self) -> bool:
+        return False
+
+
+def test_a_call_that_its_client_has_given_up_takes_no_places_later() -> None:
+    request = batch(HALF, pods=columns(3), commit_mode=RESERVE)
+    with world(*NODES) as w:
+        with pytest.raises(DeadlineExceededError):
+            SchedulingServicer(w.backend).Schedule(request, Gone())  # type: ignore[arg-type]  # a part of one
+        assert len(w.backend.committer.reservations) == 0
 
 
 NO_UID = PodSource(object=KubernetesObject(json=b'{"metadata":{"name":"p"},"spec":{"containers":[{}]}}'))

@@ -15,7 +15,7 @@ from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.preconditions import may_be_placed
 from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 
@@ -114,6 +114,8 @@ def reserve_in_turn(
     count = count_plain(templates, indices)
     locked = uids[: reservations.try_lock_pods(uids[:count])]
     try:
+        # As in ``lock_pod``.
+        (progress or NoDeadline()).check()
         count = count_free(engine.state, locked)
         some = indices[:count], names[:count], locked[:count]
         choices = engine.place_batch(templates, *some, seed=seed, progress=progress)

@@ -226,6 +226,8 @@ class Reservations:
                 finally:
                     self._waiting -= 1
                 progress.check()
+            # A call that was given up must not take effect after the next one of its caller.
+            progress.check()
             self._locked.add(uid)
 
     def try_lock_pod(self, uid: str) -> bool:

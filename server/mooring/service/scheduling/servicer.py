@@ -123,7 +123,9 @@ class SchedulingServicer(SchedulingServiceServicer):
         call = Schedule(self._backend, request, client_name(context))
         try:
             return self._commit(
-                context, lambda progress: decided(call.decide(progress)), partial(call.decide, _no_plugins())
+                context,
+                lambda progress: decided(call.decide(progress)),
+                partial(call.decide, _AtOnce(context)),
             )
         except DeadlineExceededError:
             unfinished = call.unfinished()
@@ -335,6 +337,18 @@ def _schedule_groups(
 def _answered(begun: Response | Callable[[], Response]) -> Response:
     """Return the answer, from a slot if it needs one."""
     return begun() if callable(begun) else begun
+
+
+class _AtOnce(NoDeadline):
+    """The progress of a commit that calls no plugin, while its caller waits."""
+
+    def __init__(self, context: grpc.ServicerContext) -> None:
+        super().__init__(may_call_plugins=False)
+        self._context = context
+
+    def check(self) -> None:
+        if not self._context.is_active():
+            raise DeadlineExceededError("the call had ended before its pods got places")
 
 
 def _no_plugins() -> Progress:
