@@ -40,7 +40,6 @@ LONGEST_PAUSE: Final = 1.0
 _CHANNEL_OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 1000),
 )
 
