@@ -36,6 +36,10 @@ func (c *Client) ListReservations(ctx context.Context) ([]*v1.Reservation, error
 	request := &v1.ListReservationsRequest{}
 	for {
 		page, err := c.scheduling.ListReservations(ctx, request)
+		if isForgotten(err) {
+			listed, request.PageToken = nil, ""
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -216,11 +216,21 @@ func (c *Client) ListNodes(ctx context.Context, labels string) (*Listed, error) 
 	return &Listed{answer.GetProvenance().GetNodeEpoch(), answer.GetNodes().GetNames().GetNames()}, nil
 }
 
+// isForgotten tells whether a list must begin again: the server has forgotten its pages.
+func isForgotten(err error) bool {
+	e := errorOf(err)
+	return e != nil && e.Reason == v1.ErrorReason_ERROR_REASON_PAGE_TOKEN_STALE
+}
+
 // listed follows the pages of a list to the end.
 func (c *Client) listed(ctx context.Context, request *v1.ListNodesRequest) (*v1.ListNodesResponse, error) {
 	whole := &v1.ListNodesResponse{}
 	for {
 		page, err := c.cluster.ListNodes(ctx, request)
+		if isForgotten(err) {
+			whole, request.PageToken = &v1.ListNodesResponse{}, ""
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

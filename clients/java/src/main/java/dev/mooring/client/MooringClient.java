@@ -232,12 +232,18 @@ public final class MooringClient implements AutoCloseable {
     var listed = new ArrayList<Reservation>();
     var request = ListReservationsRequest.newBuilder();
     while (true) {
-      var page = connections.call(SchedulingServiceGrpc.getListReservationsMethod(), request.build(), until);
-      listed.addAll(page.getReservationsList());
-      if (page.getNextPageToken().isEmpty()) {
-        return listed;
+      try {
+        var page = connections.call(SchedulingServiceGrpc.getListReservationsMethod(), request.build(), until);
+        listed.addAll(page.getReservationsList());
+        if (page.getNextPageToken().isEmpty()) {
+          return listed;
+        }
+        request.setPageToken(page.getNextPageToken());
+      } catch (MooringException failed) {
+        beginAgain(failed);
+        listed.clear();
+        request.clearPageToken();
       }
-      request.setPageToken(page.getNextPageToken());
     }
   }
 
@@ -341,12 +347,25 @@ public final class MooringClient implements AutoCloseable {
     var whole = ListNodesResponse.newBuilder();
     var next = request.toBuilder();
     while (true) {
-      var page = connections.call(ClusterServiceGrpc.getListNodesMethod(), next.build(), until);
-      whole.mergeFrom(page);
-      if (page.getNextPageToken().isEmpty()) {
-        return whole.build();
+      try {
+        var page = connections.call(ClusterServiceGrpc.getListNodesMethod(), next.build(), until);
+        whole.mergeFrom(page);
+        if (page.getNextPageToken().isEmpty()) {
+          return whole.build();
+        }
+        next.setPageToken(page.getNextPageToken());
+      } catch (MooringException failed) {
+        beginAgain(failed);
+        whole.clear();
+        next.clearPageToken();
       }
-      next.setPageToken(page.getNextPageToken());
+    }
+  }
+
+  /** Throws what failed, unless the server has forgotten the pages of a list. */
+  private static void beginAgain(MooringException failed) {
+    if (failed.reason() != ErrorReason.ERROR_REASON_PAGE_TOKEN_STALE) {
+      throw failed;
     }
   }
 
