@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import threading
 import weakref
 from collections import Counter
@@ -105,6 +106,24 @@ def test_pre_filter_gets_all_nodes_whichever_are_asked_about(asked: list[str]) -
     found = engine.filter(make_pod("new"), engine.profile(), some)
     assert isinstance(found, tuple)
     assert found[0].message.endswith(f": {len(asked)} there is one.")
+
+
+def test_pre_filter_gets_nodes_in_one_order_whatever_the_order_of_the_candidates() -> None:
+    orders = set()
+
+    class Looking(PreFilterPlugin[None]):
+        name = "Looking"
+
+        def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+            orders.add(tuple(nodes.names))
+            return SUCCESS
+
+    state = state_of("a", "b", "c")
+    engine, index = engine_of(state, Looking), state.snapshot.nodes.index
+    for names in itertools.permutations("abc"):
+        asked = Candidates(lambda _, names=names: np.array([index[name] for name in names], np.int32))  # type: ignore[misc]
+        engine.filter(make_pod("new"), engine.profile(), asked)
+    assert orders == {("a", "b", "c")}
 
 
 def test_a_dry_run_leaves_no_trace() -> None:

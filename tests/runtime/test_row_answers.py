@@ -240,3 +240,25 @@ def test_a_question_about_some_nodes_costs_a_call_for_each_changed_one() -> None
     rules.put(make_pod("by-others", node="n1"), make_pod("elsewhere", node="n5"))
     rules.engine.filter(pod, rules.profile, asked_about)
     assert FILTERED == ["n1"]
+
+
+class Picky(FilterPlugin[None], Pure):
+    """Reads a label of the pod only where a node has two pods."""
+
+    name = "Picky"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        wanted = len(node.pods) < 2 or pod.metadata.labels.get("app") == "a"
+        return SUCCESS if wanted else Status.unschedulable("node(s) were busy")
+
+
+def test_a_new_read_of_the_pod_parts_pods_that_were_alike() -> None:
+    rules = Rules(Picky, nodes(2))
+    asked = some_rows(["n0", "n1"])
+    pods = [make_pod(app, metadata={"uid": app}, labels={"app": app}) for app in "ab"]
+    for pod in pods:
+        rules.engine.filter(pod, rules.profile, asked)
+    rules.put(*(make_pod(f"running-{at}", node="n0") for at in range(2)))
+    found = [rules.engine.filter(pod, rules.profile, asked) for pod in pods]
+    said = [[status.ok for status in verdicts(each[0])] for each in found if isinstance(each, tuple)]
+    assert said == [[True, True], [False, True]]

@@ -167,7 +167,7 @@ def _counted(dice: Random, padding: str) -> Callable[[CycleState, Pod, NodeView]
         if skips and not pod.metadata.labels.get("app"):
             return Status.skip()
         if narrows:
-            return PreFilterResult(frozenset(nodes.names[: max(len(nodes) // 2, 1)]))
+            return PreFilterResult(frozenset(sorted(nodes.names)[: max(len(nodes) // 2, 1)]))
         return SUCCESS
 
     return pre_filter

@@ -67,9 +67,9 @@ def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
 
 
 def _every_node(evaluation: Evaluation) -> NodeView:
-    nodes = evaluation.snapshot.nodes
-    all_are = len(evaluation.rows) == len(nodes.index)
-    return evaluation.view(evaluation.rows) if all_are else NodeView(evaluation.snapshot, nodes.rows())
+    """Return all nodes, in the same order whatever the candidates and their order are."""
+    rows = evaluation.snapshot.nodes.rows()
+    return evaluation.view(rows) if evaluation.rows is rows else NodeView(evaluation.snapshot, rows)
 
 
 def _pre_filter_outcome(plugin: str, answer: object) -> PreFilterOutcome:

@@ -340,7 +340,9 @@ class CachedEvaluation:
             return self.totals(rows)
         if self.static.order is not None:
             raise NotCachedError(Bypass.SAMPLING)
-        return self._dynamic.totals(self.version, self._totals.values, calls, rows)
+        totals = self._dynamic.totals(self.version, self._totals.values, calls, rows)
+        self._check_reads()
+        return totals
 
     @property
     def knows_rejections(self) -> bool:
