@@ -13,7 +13,7 @@ import pytest
 from mooring.app.options import DecisionOptions
 from mooring.config.documents import read_configuration
 from mooring.sessions.sessions import Quota, Sessions
-from mooring.testing.builders import make_node, make_pod, node_manifest
+from mooring.testing.builders import make_node, make_pod, node_manifest, pod_manifest
 from mooring_client.v1 import cluster_service_pb2 as cluster_pb
 from mooring_client.v1 import nodes_pb2, objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as schedule_pb
@@ -113,6 +113,14 @@ def test_a_dry_run_in_a_session_changes_nothing_in_it() -> None:
             placed = session.place(pod("p", "2"), mode=schedule_pb.COMMIT_MODE_DRY_RUN)
             assert placed == {"p": "b"}
         assert session.look().change_count == 0
+
+
+def test_a_change_is_answered_with_how_many_nodes_and_pods_there_are_then() -> None:
+    with client(*ROOM) as (session, _):
+        nodes = session.look().node_count
+        changed = session.put(node_manifest("new"), pod_manifest("p")).session
+        assert (changed.node_count, changed.pod_count) == (nodes + 1, session.look().pod_count)
+        assert session.remove("Node", "new").session.node_count == nodes
 
 
 def test_what_happens_in_the_cluster_does_not_show_in_a_session() -> None:

@@ -156,9 +156,9 @@ type Session struct {
 	ChangeCount uint64 `protobuf:"varint,3,opt,name=change_count,json=changeCount,proto3" json:"change_count,omitempty"`
 	// How many marks it has.
 	MarkCount uint32 `protobuf:"varint,4,opt,name=mark_count,json=markCount,proto3" json:"mark_count,omitempty"`
-	// How many nodes it has.
+	// How many nodes it has. GetSession and ChangeSession count them; 0 in other answers.
 	NodeCount uint32 `protobuf:"varint,5,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
-	// How many pods it has, pending ones included.
+	// How many pods it has, pending ones included. As node_count.
 	PodCount uint32 `protobuf:"varint,6,opt,name=pod_count,json=podCount,proto3" json:"pod_count,omitempty"`
 	// How long it lives after a call.
 	Lease         *durationpb.Duration `protobuf:"bytes,7,opt,name=lease,proto3" json:"lease,omitempty"`

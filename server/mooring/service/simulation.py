@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import TypeVar
 
 import grpc
@@ -84,7 +85,7 @@ class SimulationServicer(SimulationServiceServicer):
 
         def look(progress: SlotProgress) -> pb.GetSessionResponse:
             with self._sessions.trying(session, progress) as work:
-                return pb.GetSessionResponse(session=_message(session, work))
+                return pb.GetSessionResponse(session=_message(session, _counts(work)))
 
         return self._run(context, look)
 
@@ -99,7 +100,8 @@ class SimulationServicer(SimulationServiceServicer):
             changes, warnings = self._backend.read_changes(request.changes)
             with self._sessions.working(session, progress, request.ByteSize()) as work:
                 work.tree.apply_changes(changes)
-            return pb.ChangeSessionResponse(session=_message(session), warnings=warnings)
+                counts = _counts(work)
+            return pb.ChangeSessionResponse(session=_message(session, counts), warnings=warnings)
 
         return self._run(context, change)
 
@@ -197,16 +199,18 @@ def _lease(request: pb.OpenSessionRequest) -> float:
     return seconds
 
 
-def _message(session: Session, work: Work | None = None) -> pb.Session:
+def _counts(work: Work) -> dict[str, int]:
+    return {"node_count": len(work.tree.snapshot.nodes), "pod_count": len(work.tree.snapshot.pods)}
+
+
+def _message(session: Session, counts: Mapping[str, int] = MappingProxyType({})) -> pb.Session:
     version = session.version
     message = pb.Session(
         id=session.id,
         state_version=version.live_version,
         change_count=version.change_count,
         mark_count=len(session.marks),
+        **counts,
     )
     message.lease.FromNanoseconds(int(session.lease * 1e9))
-    if work is not None:
-        message.node_count = len(work.tree.snapshot.nodes)
-        message.pod_count = len(work.tree.snapshot.pods)
     return message

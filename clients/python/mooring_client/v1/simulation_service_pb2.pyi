@@ -118,9 +118,9 @@ class Session(_message.Message):
     mark_count: _builtins.int
     """How many marks it has."""
     node_count: _builtins.int
-    """How many nodes it has."""
+    """How many nodes it has. GetSession and ChangeSession count them; 0 in other answers."""
     pod_count: _builtins.int
-    """How many pods it has, pending ones included."""
+    """How many pods it has, pending ones included. As node_count."""
     @_builtins.property
     def lease(self) -> _duration_pb2.Duration:
         """How long it lives after a call."""
