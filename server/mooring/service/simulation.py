@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import MappingProxyType
 from typing import TypeVar
 
 import grpc
@@ -199,18 +198,19 @@ def _lease(request: pb.OpenSessionRequest) -> float:
     return seconds
 
 
-def _counts(work: Work) -> dict[str, int]:
-    return {"node_count": len(work.tree.snapshot.nodes), "pod_count": len(work.tree.snapshot.pods)}
+def _counts(work: Work) -> tuple[int, int]:
+    return len(work.tree.snapshot.nodes), len(work.tree.snapshot.pods)
 
 
-def _message(session: Session, counts: Mapping[str, int] = MappingProxyType({})) -> pb.Session:
+def _message(session: Session, counts: tuple[int, int] = (0, 0)) -> pb.Session:
     version = session.version
     message = pb.Session(
         id=session.id,
         state_version=version.live_version,
         change_count=version.change_count,
         mark_count=len(session.marks),
-        **counts,
+        node_count=counts[0],
+        pod_count=counts[1],
     )
     message.lease.FromNanoseconds(int(session.lease * 1e9))
     return message
