@@ -90,6 +90,7 @@ def seeds() -> tuple[bytes, ...]:
         for selection in selections:
             found.append(pb.FilterRequest(pod=source, nodes=selection, include_totals=True))
             found.append(pb.ScoreRequest(pod=source, nodes=selection, include_totals=True))
+            found.append(pb.FilterStreamRequest(request=pb.FilterRequest(pod=source, nodes=selection)))
         raw = [
             PluginScores(plugin="NodeResourcesFit", raw=[1, 2]),
             PluginScores(plugin="ImageLocality", raw=[0, 9]),
@@ -111,6 +112,8 @@ def seeds() -> tuple[bytes, ...]:
         found.append(simulation_pb.EstimateCapacityRequest(shapes=[source], limit=5, include_nodes=True))
     reference = PodReference(namespace="default", name="p9", uid="u9")
     found += [pb.BindRequest(pod=reference, node="n1"), pb.UnreserveRequest(pod=reference)]
+    found += [pb.UnreserveManyRequest(uids=["u9", "ua"]), pb.UnreserveManyRequest(all=True)]
+    found.append(pb.ListReservationsRequest(page_size=1))
     found += [cluster_pb.ListNodesRequest(form=form, since_epoch=0) for form in nodes_pb.NodeForm.values()]
     found.append(cluster_pb.ListPendingPodsRequest(namespace="default"))
     found += [

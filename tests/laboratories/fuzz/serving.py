@@ -54,17 +54,19 @@ METHODS = {
     method.name: (part, GetMessageClass(method.input_type))
     for part, service in SERVICES.items()
     for method in service.methods
+    if not method.name.startswith("Watch")
 }
-"""By name of the RPC: the attribute of ``Servicers``, and the class of its requests."""
+"""By name of the RPC: the attribute of ``Servicers``, and the class of its requests. Watches only wait."""
 
 READERS = {
     method.name: Reader(METHODS[method.name][1].FromString, method.input_type)
     for service in SERVICES.values()
     for method in service.methods
+    if method.name in METHODS
 }
 """By name of the RPC: what makes its requests of bytes."""
 
-CHANGING = ("Bind", "Reserve", "Unreserve", "Schedule", "PushObjects", "RemoveSource")
+CHANGING = ("Bind", "Reserve", "Unreserve", "UnreserveMany", "Schedule", "PushObjects", "RemoveSource")
 """The RPCs that may change something, if they succeed."""
 
 PATIENCE = 20.0
@@ -153,10 +155,11 @@ class Served:
         return response
 
     def answer(self, part: str, name: str, request: Any) -> Any:
-        """The response; raises as the servicer does, unless that is a finding."""
+        """The response, the last one of a stream; raises as the servicer does, unless that is a finding."""
         version = self.world.state.version
         try:
-            response = getattr(getattr(self._servicers, part), name)(request, _context())
+            said = getattr(getattr(self._servicers, part), name)(request, _context())
+            answers = [said] if isinstance(said, Message) else list(said)
         except Exception as error:
             failure = failure_of(error)
             check_text(failure.text)
@@ -164,12 +167,13 @@ class Served:
                 raise Finding(f"{name} ends with {failure.code.name}: {error!r}"[:600]) from error
             self._same(version, f"{name} was rejected ({error!r:.200})")
             raise
-        check(response.ByteSize() <= MAX_MESSAGE_BYTES, f"{name} answers with {response.ByteSize()} bytes")
+        for each in answers:
+            check(each.ByteSize() <= MAX_MESSAGE_BYTES, f"{name} answers with {each.ByteSize()} bytes")
         if name in CHANGING:
             self._known = self._content()
         else:
             self._same(version, f"{name} only asks")
-        return response
+        return answers[-1]
 
     def _same(self, version: int, why: str) -> None:
         """Steps that were taken back leave a version behind and nothing else."""
