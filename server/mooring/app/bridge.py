@@ -58,8 +58,8 @@ class Decoder:
         pod = self.pod(encoding, data, path)
         # A pod without a UID has got this one.
         if pod.metadata.uid == default_uid("Pod", pod.metadata.namespace, pod.metadata.name):
-            said = has_uid(data) if encoding == "json" else has_uid_protobuf(data, Pod)
-            if not said:
+            known = has_uid if encoding == "json" else has_uid_protobuf
+            if not known(data, Pod):
                 raise InvalidArgumentError.at(
                     f"{path}.{encoding}.metadata.uid", "is missing; what is committed needs one"
                 )

@@ -60,10 +60,9 @@ def decode_sent(data: bytes, kind: type[ObjectT]) -> ObjectT:
     return checked(_decode(data, kind))
 
 
-def has_uid(data: bytes) -> bool:
-    """Return whether an object as JSON, which can be decoded, says its UID."""
-    said: Any = _anything(data)
-    return bool((said["metadata"] or {}).get("uid"))
+def has_uid(data: bytes, kind: type[ClusterObject]) -> bool:
+    """Return whether an object as JSON, which can be decoded, has a UID of its own."""
+    return bool(_decode(data, kind).metadata.uid)
 
 
 def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:

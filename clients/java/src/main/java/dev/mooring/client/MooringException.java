@@ -70,10 +70,15 @@ public final class MooringException extends RuntimeException {
 
   /**
    * The server's reason. {@code ERROR_REASON_UNSPECIFIED} if the call failed before it could tell one, {@code UNRECOGNIZED} for
-   * one of a later server.
+   * one of a later server, of which {@link #reasonNumber} has the number.
    */
   public ErrorReason reason() {
     return error.getReason();
+  }
+
+  /** The number of the server's reason. */
+  public int reasonNumber() {
+    return error.getReasonValue();
   }
 
   /** What is known or current, by the keys that {@link ErrorReason} names. */

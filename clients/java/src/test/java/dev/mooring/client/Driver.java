@@ -6,6 +6,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.mooring.v1.CommitMode;
+import dev.mooring.v1.ErrorReason;
 import dev.mooring.v1.GetCapabilitiesRequest;
 import dev.mooring.v1.PluginServiceGrpc;
 import dev.mooring.v1.PodReference;
@@ -77,7 +78,7 @@ final class Driver {
           "error",
           Map.of(
               "code", failed.code().name(),
-              "reason", bare(failed.reason(), "ERROR_REASON_"),
+              "reason", reasonOf(failed),
               "message", failed.getMessage(),
               "metadata", failed.metadata(),
               "fields",
@@ -260,6 +261,13 @@ final class Driver {
   private static String bare(Enum<?> value, String prefix) {
     var name = value.name().replaceFirst("^" + prefix, "");
     return name.equals("UNSPECIFIED") ? "" : name;
+  }
+
+  /** A reason's name, or its number if this client is older than the server. */
+  private static String reasonOf(MooringException failed) {
+    return failed.reason() == ErrorReason.UNRECOGNIZED
+        ? Integer.toString(failed.reasonNumber())
+        : bare(failed.reason(), "ERROR_REASON_");
   }
 
   private OpenSession session() {

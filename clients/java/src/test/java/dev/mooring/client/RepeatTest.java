@@ -94,6 +94,7 @@ class RepeatTest {
         var client = server.client()) {
       var failed = assertThrows(MooringException.class, () -> client.bind(POD, "n1"));
       assertEquals(ErrorReason.UNRECOGNIZED, failed.reason());
+      assertEquals(999, failed.reasonNumber());
       assertEquals(Map.of("moon", "full"), failed.metadata());
       assertEquals(1, server.requests(BindRequest.class).size());
     }
