@@ -34,7 +34,7 @@ def test_whether_it_is_well(page: Page) -> None:
 
 def test_a_replica_that_does_not_lead_says_who_does(page: Page) -> None:
     page.route(
-        "**/ClusterService/GetClusterInfo*",
+        "**/mooring.v1.ClusterService/GetClusterInfo*",
         lambda route: route.fulfill(json={"synced": True, "leader": "other-pod", "kubeVersion": "1.37"}),
     )
     page.goto("#/")

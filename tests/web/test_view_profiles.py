@@ -43,7 +43,7 @@ def test_two_configurations_are_compared(page: Page) -> None:
         profiles = [{"name": "mine", "configurationJson": document}]
         route.fulfill(json={"profiles": profiles, "configurationHash": "after", "configurations": periods})
 
-    page.route("**/PluginService/ListProfiles*", fulfill)
+    page.route("**/mooring.v1.PluginService/ListProfiles*", fulfill)
     page.goto("#/profiles")
     page.get_by_role("link", name="what it changed").click()
     row = page.get_by_role("row").filter(has_text="mine.plugins.score.enabled[Fit].weight")
