@@ -11,7 +11,7 @@ from typing import Final
 
 from mooring.serving.access import Access
 from mooring.serving.addresses import ListenError, is_loopback
-from mooring.serving.allocator import keep_freed_memory
+from mooring.serving.allocator import keep_freed_memory, share_freed_memory
 from mooring.serving.commands import (
     EXIT_FAILED,
     EXIT_OK,
@@ -51,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ListenError, OSError, ValueError) as error:
         print(f"mooring-extender: {error}", file=sys.stderr)
         return EXIT_FAILED
+    share_freed_memory()
     keep_freed_memory()
     server.run(lambda url: print(f"mooring-extender ready: {url}", flush=True))
     if tracer is not None:
