@@ -165,8 +165,7 @@ class DynamicScores:
         """
         some = totals.copy()
         some[~passing[: len(some)]] = REJECTED
-        self._rate(version, some, calls, 0)
-        self._version = -1
+        self._rate_some(version, some, calls)
         rows = np.flatnonzero(some != REJECTED).astype(np.int32)
         return rows, some[rows]
 
@@ -176,9 +175,13 @@ class DynamicScores:
         rows = np.minimum(rows, len(totals) - 1)
         some = np.full_like(totals, REJECTED)
         some[rows] = totals[rows]
-        self._rate(version, some, calls, 0)
-        self._version = -1
+        self._rate_some(version, some, calls)
         return some[rows]
+
+    def _rate_some(self, version: int, totals: Int32s, calls: PluginCalls) -> None:
+        """As ``_rate``, of a part of the rows: the next ``update`` rates all of them."""
+        self._rate(version, totals, calls, 0)
+        self._version = -1
 
     def _rate(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
         """Take in what the plugins say of the rows that have ``totals`` (int32[capacity])."""
