@@ -19,10 +19,10 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
 
 from mooring.client_check.cases import Failing, Json, Serving
+from mooring.serving.calls.errors import DETAILS_KEY
 from mooring_client.calls import SERVICES
 from mooring_client.v1.errors_pb2 import CallError, ErrorReason
 
-DETAILS_KEY: Final = "grpc-status-details-bin"
 LARGEST: Final = 256 << 20
 
 METHODS: Final = {

@@ -16,7 +16,7 @@ from google.protobuf import json_format
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework.errors import InvalidArgumentError, MooringError
-from mooring.serving.calls.errors import DETAILS_KEY, failure_of
+from mooring.serving.calls.errors import failure_of, received_failure
 
 HTTP_STATUSES: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
@@ -64,10 +64,7 @@ def json_answer(document: Any) -> Answer:
 
 def failed_call(error: grpc.RpcError) -> Answer:
     """Return the error that a process answered."""
-    # A stub's exception is a call, too, which grpcio's types leave out.
-    failed: Any = error
-    details = dict(failed.trailing_metadata() or ()).get(DETAILS_KEY, b"")
-    return _failure(failed.code(), failed.details() or "", details)
+    return _failure(*received_failure(error))
 
 
 def rejected(error: MooringError) -> Answer:

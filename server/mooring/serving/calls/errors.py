@@ -75,6 +75,14 @@ def failure_of(error: Exception) -> Failure:
     return _failure(grpc.StatusCode.INTERNAL, errors.MooringError(text, reason="INTERNAL", incident=incident))
 
 
+def received_failure(error: grpc.RpcError) -> Failure:
+    """Return the failure that another server sent."""
+    # A stub's exception is a call, too, which grpcio's types leave out.
+    failed: Any = error
+    details = dict(failed.trailing_metadata() or ()).get(DETAILS_KEY, b"")
+    return Failure(failed.code(), failed.details() or "", details)
+
+
 def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
     """End the call with the status of ``failure_of``. Raises, like ``context.abort``."""
     failure = failure_of(error)
@@ -111,12 +119,11 @@ def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
 
 
 def _passed_on(error: grpc.RpcError) -> Failure:
-    # A stub's exception is a call, too, which grpcio's types leave out.
-    failed: Any = error
-    text = _cut(f"mooring: {failed.details()}", MAX_TEXT_BYTES)
-    status = Status.FromString(dict(failed.trailing_metadata() or ()).get(DETAILS_KEY, b""))
-    status.code, status.message = failed.code().value[0], text
-    return Failure(failed.code(), text, status.SerializeToString())
+    received = received_failure(error)
+    text = _cut(f"mooring: {received.text}", MAX_TEXT_BYTES)
+    status = Status.FromString(received.details)
+    status.code, status.message = received.code.value[0], text
+    return Failure(received.code, text, status.SerializeToString())
 
 
 def _violations(error: errors.InvalidArgumentError, room: int) -> Iterator[FieldError]:
