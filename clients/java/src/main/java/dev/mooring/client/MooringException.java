@@ -7,8 +7,11 @@ import dev.mooring.v1.FieldViolation;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /** A call that could not be answered. That no node is feasible is an answer, and never an exception. */
 public final class MooringException extends RuntimeException {
@@ -38,7 +41,13 @@ public final class MooringException extends RuntimeException {
     }
     var status = failed.getStatus();
     var message = status.getDescription() == null ? status.getCode().name() : status.getDescription();
-    return new MooringException(message, failed, status.getCode(), error, false);
+    return new MooringException(message, failed, broke(status) ? Status.Code.UNAVAILABLE : status.getCode(), error, false);
+  }
+
+  /** Whether the connection broke during the call: netty's transport calls that UNKNOWN, with the channel's exception. */
+  private static boolean broke(Status status) {
+    return status.getCode() == Status.Code.UNKNOWN
+        && Stream.iterate(status.getCause(), Objects::nonNull, Throwable::getCause).anyMatch(IOException.class::isInstance);
   }
 
   /** An answer that is not what the contract says. */

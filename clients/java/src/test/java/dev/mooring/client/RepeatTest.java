@@ -21,8 +21,10 @@ import dev.mooring.v1.PodReference;
 import dev.mooring.v1.ReserveRequest;
 import dev.mooring.v1.ReserveResponse;
 import dev.mooring.v1.Session;
+import io.grpc.Status;
 import io.grpc.Status.Code;
 import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -85,6 +87,21 @@ class RepeatTest {
       outcome(again, () -> client.bind(POD, "n1"));
       assertEquals(again ? 2 : 1, server.requests(BindRequest.class).size());
     }
+  }
+
+  static Stream<Arguments> brokenConnections() {
+    return Stream.of(
+        Arguments.of("closed", Status.UNKNOWN.withCause(new ClosedChannelException()), Code.UNAVAILABLE),
+        Arguments.of("within", Status.UNKNOWN.withCause(new RuntimeException(new IOException("reset"))), Code.UNAVAILABLE),
+        Arguments.of("a fault of the client", Status.UNKNOWN.withCause(new IllegalStateException()), Code.UNKNOWN),
+        Arguments.of("told by the server", Status.UNKNOWN, Code.UNKNOWN),
+        Arguments.of("another code", Status.CANCELLED.withCause(new ClosedChannelException()), Code.CANCELLED));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("brokenConnections")
+  void aConnectionThatBreaksIsUnavailable(String name, Status status, Code code) {
+    assertEquals(code, MooringException.of(status.asRuntimeException()).code());
   }
 
   @Test
