@@ -231,11 +231,7 @@ def _map(reasons: dict[str, bytes]) -> bytes:
 
 
 def _verdict_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
-    """Return one verdict index per node, int64[M], 0 for a feasible one; None when every node is.
-
-    Raises:
-        CallError: it does not fit the question.
-    """
+    """int64[M]: one verdict index per node, 0 for a feasible one; None when every node is."""
     if not verdicts.node_verdicts:
         return None
     indices = np.array(verdicts.node_verdicts, np.int64)
@@ -248,11 +244,7 @@ def _verdict_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
 
 
 def _totals(response: FilterResponse | ScoreResponse, count: int) -> Int64s:
-    """Return one total per node, int64[M], 0 for nodes without a score.
-
-    Raises:
-        CallError: they do not fit the question.
-    """
+    """int64[M]: one total per node, 0 for nodes without a score."""
     totals = np.array(response.totals if response.weight_sum else [0] * count, np.int64)
     if len(totals) != count:
         raise misfit(f"{len(totals)} totals for {count} nodes")

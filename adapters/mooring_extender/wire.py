@@ -37,9 +37,7 @@ class ArgumentsError(ValueError):
 
 
 class ExtenderArgs(Struct, rename="pascal", frozen=True):
-    """The question of filter and prioritize. One of ``nodes`` and ``node_names`` is null, by
-    nodeCacheCapable.
-    """
+    """The question of filter and prioritize; ``nodes`` or ``node_names`` is null."""
 
     pod: Raw = NULL
     nodes: Raw = NULL
@@ -176,12 +174,7 @@ class Reader(Generic[T]):
 
 
 def _spelt(spelling: Spelling, texts: list[bytes]) -> list[bytes]:
-    """Return objects with their keys as published.
-
-    Raises:
-        MalformedBodyError: one of them is not a JSON object.
-        ArgumentsError: there is too much to fold.
-    """
+    """Return objects with their keys as published."""
     try:
         exact = [spelling.is_exact(text) for text in texts]
         if all(exact):

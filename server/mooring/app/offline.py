@@ -91,9 +91,7 @@ def manifests_of(paths: Objects, gates: Gates) -> Manifests:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector: nearly all that is made while loading stays, and going through it again
-    and again takes a quarter of the time.
-    """
+    """Pause the garbage collector: it takes a quarter of the time to load what mostly stays."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -162,9 +160,7 @@ def explained(
     warnings: tuple[str, ...] = (),
     assigned_node: str = "",
 ) -> Explanation:
-    """Explain the whole cycle of one pod, which may be on ``assigned_node`` already; a plugin's failure is
-    the explanation's status.
-    """
+    """Explain one pod's cycle; it may be on ``assigned_node``. A plugin's failure becomes the status."""
     try:
         explanation, _ = explaining.explained(
             engine,

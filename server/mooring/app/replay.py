@@ -97,9 +97,7 @@ class Replay:
     again: Again
 
     def steps(self, advance: Advance = lambda _: None) -> Iterator[Step]:
-        """Yield what each step brings; damage ends it, and is in the tally. ``advance`` as of
-        ``read_recording``.
-        """
+        """Yield the steps; damage ends them, and is in the tally. ``advance`` as in ``read_recording``."""
         try:
             for step in self.again.decisions(self.directory, advance):
                 self.tally.add(step)

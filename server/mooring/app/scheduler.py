@@ -144,11 +144,7 @@ def write_configuration(options: SchedulerOptions, file: str) -> None:
 
 
 def _configuration(options: SchedulerOptions, registry: Registry) -> config.Configuration:
-    """Return the configuration in force, flags included.
-
-    Raises:
-        InvalidArgumentError: It can't be used here.
-    """
+    """Return the configuration in force, flags included."""
     configuration = configuration_of(options.engine, registry, scheduling=True)
     if not options.engine.config:
         configuration = with_pace(configuration, options.connection)
@@ -213,12 +209,7 @@ class _SchedulerParts:
         )
 
     def _reconfigure(self, configuration: config.Configuration) -> None:
-        """Decide by another configuration from now on.
-
-        Raises:
-            RegistryError: A plugin can't be made.
-            InvalidArgumentError: It needs what only a start provides.
-        """
+        """Decide by another configuration from now on, unless it needs what only a start provides."""
         profiles = self.core.builder.build(configuration)
         check_read_kinds(profiles.values(), self.source)
         self.scheduler.check_profiles(profiles)
@@ -326,12 +317,7 @@ def _election(
 
 
 def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) -> PageListener | None:
-    """Probes, metrics and pages, listening; None when none are wanted.
-
-    Raises:
-        ListenError: The address is taken.
-        InvalidArgumentError: The certificate can't be used.
-    """
+    """Return the listener of probes, metrics and pages; None when none is wanted."""
     if options.serving is None:
         return None
     measure_state(metrics, parts.cycle.engine.state)

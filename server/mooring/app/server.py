@@ -272,12 +272,7 @@ class _Decisions:
         return [type(rule) for profile in profiles for rule in profile.as_written.plugins.values()]
 
     def _reconfigure(self, configuration: config.Configuration) -> None:
-        """Decide by another configuration from now on.
-
-        Raises:
-            RegistryError: A plugin can't be made.
-            InvalidArgumentError: A plugin needs what only a start provides.
-        """
+        """Decide by another configuration from now on, unless it needs what only a start provides."""
         profiles = self.core.builder.build(configuration)
         check_read_kinds(profiles.values(), self.source)
         self.core.reconfigure(configuration, profiles)
@@ -346,11 +341,7 @@ def _election(
     lost: Callable[[], None],
     address: str,
 ) -> LeaderElection | None:
-    """Return the election that the options ask for; None without one.
-
-    Raises:
-        InvalidArgumentError: There is no API server to hold it at.
-    """
+    """Return the election that the options ask for; None without one."""
     asked = configuration.document.leader_election
     if not asked.leader_elect:
         return None

@@ -134,11 +134,7 @@ class LiveState:
             self._core.state.end_journal()
 
     def _check_profiles(self, document: Any) -> None:
-        """Check how many profiles a session's configuration has, before each takes a millisecond to read.
-
-        Raises:
-            InvalidArgumentError: There are too many.
-        """
+        """Reject a session's configuration with too many profiles: each takes a millisecond to read."""
         most = len(self._core.configuration.profiles) + MORE_PROFILES
         profiles = document.get("profiles") if isinstance(document, dict) else None
         if isinstance(profiles, list) and len(profiles) > most:
@@ -153,11 +149,7 @@ class LiveState:
         kube_version: str,
         feature_gates: Mapping[str, bool],
     ) -> Engine:
-        """Return an engine over a work tree, whose plugins know no API server.
-
-        Raises:
-            RegistryError: A plugin can't be made.
-        """
+        """Return an engine over a work tree, whose plugins know no API server."""
         return build_engine(
             configuration,
             self._core.registry,
@@ -169,11 +161,7 @@ class LiveState:
 
 
 def _check_length(source: str, feature_gates: Mapping[str, bool]) -> None:
-    """Check the length of a session's settings.
-
-    Raises:
-        InvalidArgumentError: It is too long.
-    """
+    """Reject settings of a session that are too long."""
     for path, text in (("configuration", source), ("feature_gates", "".join(feature_gates))):
         if len(text.encode()) > LONGEST_SOURCE:
             raise InvalidArgumentError.at(path, f"has more than {LONGEST_SOURCE} bytes")

@@ -135,11 +135,7 @@ class KubernetesBinder(SendingBinder):
         raise _unavailable(pod, said if response.status == _NO_ANSWER else f"HTTP {response.status}, {said}")
 
     def _accepted(self, pod: Pod, node_name: str, response: Response) -> Response:
-        """Return the answer to the binding unless it is a rejection.
-
-        Raises:
-            MooringError: The pod is not bound by this request, for sure.
-        """
+        """Return the answer to the binding; it raises when this request certainly did not bind the pod."""
         rejection = None if response.ok else _rejected(pod, node_name, response)
         if rejection is not None:
             raise rejection

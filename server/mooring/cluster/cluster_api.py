@@ -119,11 +119,7 @@ class KubernetesApi:
         return resource.item(target.namespace, target.name, subresource, self._version(resource))
 
     def _version(self, resource: Resource) -> str:
-        """Return the newest version that the server has; read once and cached.
-
-        Raises:
-            NotFoundError: It has none.
-        """
+        """Return the newest version that the server has, read once; NotFoundError if it has none."""
         if len(resource.versions) == 1:
             return resource.versions[0]
         with self._lock:
@@ -149,11 +145,7 @@ def with_finalizers(stored: bytes, target: ObjectReference, finalizers: Sequence
 
 
 def _body(response: Response, subject: str) -> bytes:
-    """Return the body of an answer that is not a rejection.
-
-    Raises:
-        MooringError: It is one.
-    """
+    """Return the body of an answer; it raises when the answer is a rejection."""
     if not response.ok:
         raise failure(response, subject)
     return response.body

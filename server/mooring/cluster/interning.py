@@ -258,9 +258,7 @@ def _value(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the one string of this content; a subclass, such as an enumeration's member, stays what it
-    is.
-    """
+    """Return the one string of this content; a subclass, such as an enumeration's member, stays as it is."""
     return intern(text) if type(text) is str else text
 
 

@@ -176,9 +176,7 @@ class NodeWriter:
         heapq.heappush(self._free, row)
 
     def add_usage(self, row: int, usage: PodUsage, sign: int = 1) -> None:
-        """Count a pod on ``row``, one less if ``sign`` is -1. Sums beyond int64 wrap around, as
-        kube-scheduler's do.
-        """
+        """Count a pod on ``row`` ``sign`` times. Sums beyond int64 wrap around, as kube-scheduler's do."""
         at, (non_zero_cpu, non_zero_memory) = self.table.resource_index, self._non_zero_requested
         self._requested[PODS_ROW][row] += sign
         cpu = non_zero_cpu[row] + sign * usage.non_zero_cpu
@@ -353,9 +351,7 @@ class NodeWriter:
             self._free_taints.append(before)
 
     def _put_labels(self, row: int, labels: Mapping[str, str]) -> None:
-        """Let ``row`` have ``labels``. A column whose values mostly belong to no node is built again by
-        its next reader.
-        """
+        """Let ``row`` have ``labels``; columns with mostly unused values are rebuilt by their next reader."""
         columns = self.table.label_columns
         for key, column in tuple(columns.items()):
             column.put(row, labels.get(key))

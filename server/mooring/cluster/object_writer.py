@@ -84,9 +84,7 @@ class ObjectWriter:
         return self._delivered[kind, key] if (kind, key) in self._delivered else self.find_object(kind, key)
 
     def fork(self) -> ObjectWriter:
-        """Return the writer of a copy, which shares each kind with the original until one of the two changes
-        it.
-        """
+        """Return the writer of a copy; each kind is shared until either side changes it."""
         twin = ObjectWriter(ObjectTable(self.table.kinds.copy(), self.table.attachments.copy()))
         twin._kinds = self._kinds.fork(twin.table.kinds)
         twin._delivered = self._delivered.copy()

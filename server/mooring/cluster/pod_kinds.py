@@ -27,8 +27,7 @@ _MOST_REQUESTS, _MOST_BYTES = 1 << 6, 1 << 14
 """How many requests and bytes of terms a part may have that is kept while it is unused."""
 
 _LATELY = 1 << 12
-"""At this many kinds all are forgotten: pods with labels of their own have kinds without an equal, which
-fill this table."""
+"""At this many kinds all are forgotten: pods with labels of their own would fill the table."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -65,9 +64,7 @@ class PodKinds:
         return self._kind(base, _class_key(template, labels))
 
     def like(self, template: Pod, kind: PodKind) -> PodKind:
-        """Return the kind of pods that have the labels of ``kind`` and count like it but are like
-        ``template``, which has no labels.
-        """
+        """Return the kind of pods with the labels and counts of ``kind``, and the unlabelled ``template``."""
         encoded, base = self._find(template)
         if base is None:
             base = self._keep(encoded, template, kind.usage, kind.affinity_key, kind.terms, kind.has_storage)
@@ -140,9 +137,7 @@ class PodKinds:
         self._parts = {part: part for parts in in_use for part in parts}
 
     def _one(self, part: PartT) -> PartT:
-        """Return the part to keep for all bases that have an equal one: what is identical is compared
-        fastest.
-        """
+        """Return the part that bases with an equal one share: identical parts are compared fastest."""
         return self._parts.setdefault(part, part)  # type: ignore[return-value] # equal parts are of one type
 
 

@@ -59,9 +59,7 @@ class SourceOwnership:
             kinds.setdefault(kind, {})[name] = None
 
     def has_pod(self, source: str, record: PodRecord) -> bool:
-        """Return whether ``source`` already has the unfinished pod by its name, like in most of
-        its events.
-        """
+        """Return whether ``source`` already has the unfinished pod by its name."""
         base = record.kind.base
         kinds, names = self._sources.get(source), self._pod_uids.get(base.template.metadata.namespace)
         if kinds is None or names is None or base.finished:

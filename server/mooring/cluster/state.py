@@ -267,9 +267,7 @@ class State:
             self._publish()
 
     def _step(self, change: Change | PutPod) -> PodRecord | ValidatedObjects | Remove:
-        """Return a change in the form in which it is written. Pods, which most changes are, come without a
-        batch.
-        """
+        """Return a change as it is written. Pods, which most changes are, need no batch."""
         match change:
             case PutPod(pod=parts):
                 return validate_pod(parts, self._kinds)

@@ -371,9 +371,7 @@ def _has_room(record: PodRecord) -> bool:
 
 
 def _is_status(old: TabledObject | None, new: TabledObject | None) -> bool:
-    """Return whether nothing is new of a controller or service but its resource version: its status, which is
-    not read, changes with each of its pods.
-    """
+    """Return whether only the unread status of a controller or service changed, as with each of its pods."""
     if not isinstance(old, SELECTING) or not isinstance(new, SELECTING):
         return False
     version = new.metadata.resource_version

@@ -164,9 +164,7 @@ def _decode(
 
 
 def _unreported(found: Iterable[FieldError], errors: list[FieldError]) -> list[FieldError]:
-    """Return the faults of fields that have none yet: a field that was left out as faulty is not missing
-    too.
-    """
+    """Return the faults of fields that have none yet: a faulty field, left out, is not missing too."""
     reported = {error.path for error in errors}
     return [error for error in found if error.path not in reported]
 

@@ -87,9 +87,7 @@ def _holds(extender: ExtenderStanza, resource: str, profile: EffectiveProfile) -
 
 
 def _asks(extender: ExtenderStanza, profile: str) -> bool:
-    """Return whether the extender may ask the profile: its path names it, or none, and leaves it to the
-    adapter.
-    """
+    """Return whether the extender may ask the profile: its path names it, or leaves it to the adapter."""
     named = _PROFILE.search(extender.url_prefix)
     return named is None or named[1] == profile
 

@@ -128,9 +128,7 @@ def stub_notes(unknown: Places, catalog: Catalog) -> list[str]:
 
 
 def without_unknown(profile: ProfileStanza, unknown: Collection[str]) -> ProfileStanza:
-    """Return the profile without the plugins; if one of them was the only one to sort or bind, with
-    kube-scheduler's own instead.
-    """
+    """Return the profile without the plugins; kube-scheduler's own sorts or binds if none is left to."""
     sections = {}
     for name, plugins in profile.plugins.items():
         kept = tuple(plugin for plugin in plugins.enabled if plugin.name not in unknown)

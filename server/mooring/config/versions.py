@@ -193,9 +193,7 @@ def _keep_weights(profile: dict[str, Any]) -> None:
 
 
 def _modernise(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
-    """Yield the defaults that differ only in v1beta1: the resource scorers, and the default spreading of
-    pods.
-    """
+    """Yield faults, and adapt what v1beta1 alone does: the resource scorers, and default spreading."""
     spread = _arguments(profile).get("PodTopologySpread", {})
     if spread.get("defaultConstraints"):
         spread.setdefault("defaultingType", "List")

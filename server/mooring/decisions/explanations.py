@@ -119,10 +119,7 @@ class Explanations:
                 self._packer.start()
 
     def _wanted(self, record: Record, evaluation: Evaluation) -> bool:
-        """Return whether an explanation is one to keep.
-
-        No lock is taken: two threads at a time may both have the first one.
-        """
+        """Return whether to keep an explanation. Without a lock: two threads may both have the first one."""
         if record.details.nominated or record.kind is DecisionKind.PREEMPT:
             return True
         if record.result is DecisionResult.FAILED or ANNOTATION in evaluation.pod.metadata.annotations:

@@ -46,8 +46,7 @@ SPARE_SHARE = 8
 """Once the budget is used up, one byte in this many of it is freed, so that this is done seldom."""
 
 LOOK_SECONDS = 0.1
-"""Seconds between two reads of a waiting reader: decisions wake no reader, so readers don't slow them
-down."""
+"""Seconds between two reads of a waiting reader: decisions are not slowed down by readers."""
 
 SORTS: tuple[frozenset[DecisionKind], ...] = (
     frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND}),
@@ -135,9 +134,7 @@ class _Sort:
         return self.runs[bisect_left(self.runs, seq, key=attrgetter("last")) :]
 
     def oldest(self, newest: _Run) -> Iterator[_Run]:
-        """Yield the runs but ``newest`` in the order in which they go: always the oldest of the client that
-        has most.
-        """
+        """Yield the runs but ``newest``, in the order in which they go: of the client that has most."""
         kept: dict[Hashable, deque[_Run]] = {}
         for run in self.runs:
             kept.setdefault(run.client, deque()).append(run)

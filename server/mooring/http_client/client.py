@@ -159,11 +159,7 @@ def get(
 
 
 def _left(end: float) -> float:
-    """Return the seconds until ``end``.
-
-    Raises:
-        TimeoutError: There are none.
-    """
+    """Return the seconds until ``end``; TimeoutError if there are none."""
     left = end - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")

@@ -228,11 +228,7 @@ def _send(connected: socket.socket, message: bytes) -> OSError | None:
 
 
 def _receive(connected: socket.socket, reader: AnswerReader, awaited: bool) -> bool:
-    """Read the available bytes; return whether the answer is complete.
-
-    Raises:
-        OSError: The connection has ended, or what came is not an answer.
-    """
+    """Read the available bytes; return whether the answer is complete. OSError: it can't be."""
     while True:
         try:
             data = connected.recv(READ_BYTES)

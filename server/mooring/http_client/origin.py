@@ -136,11 +136,7 @@ class Origin:
             raise
 
     def _open_tunnel(self, connected: socket.socket, proxy: SplitResult) -> None:
-        """Have the proxy pass on all that follows.
-
-        Raises:
-            OSError: It does not.
-        """
+        """Ask the proxy to pass on all that follows; OSError if it doesn't."""
         host = _host(self._url)
         authority = f"{f'[{host}]' if ':' in host else host}:{_port(self._url)}"
         head = head_of({"Host": authority, **credentials_in(proxy.geturl(), "Proxy-Authorization")})

@@ -37,9 +37,7 @@ Balance = tuple[Int64s, int]
 
 @loop("(int64[:, ::1], int32[::1], bool_[::1])")
 def _gathered(columns: Int64s, rows: Int32s, read: Bools) -> Int64s:
-    """int64[R, K]: the ``rows`` (int32[K]) of those ``columns`` (int64[R, capacity]) that are ``read``
-    (bool[R]); the others mean nothing.
-    """
+    """int64[R, K]: the ``rows`` of the ``columns`` that are ``read`` (bool[R]); others mean nothing."""
     found = np.empty((len(columns), len(rows)), np.int64)
     for at in np.flatnonzero(read):
         column, there = columns[at], found[at]
@@ -61,9 +59,7 @@ def _asked_of(scored: Int64s, resource: int) -> tuple[int, int, int]:
 
 @loop("(int64[:, ::1], int64)")
 def _least_left(checked: Int64s, resource: int) -> int:
-    """Return how much of a resource a node has to have left; less than one can have if it isn't
-    ``checked``.
-    """
+    """Return how much must be left; less than any node can have if the resource isn't ``checked``."""
     least = -_MOST
     for at in range(len(checked)):
         if checked[at, 0] == resource:
@@ -131,9 +127,7 @@ def _estimate(
 def _write_totals(
     columns: Columns, first: int, shares: Shares, balance: Balance, base: Int32s, totals: Int32s
 ) -> bool:
-    """Write the ``totals`` of the rows from ``first`` on by their ``base`` and what the loops of both plugins
-    do, if they can; return whether.
-    """
+    """Write the ``totals`` from row ``first`` on with the loops of both plugins; False if they can't."""
     (scored, checked, weight), (uses, other_weight) = shares, balance
     unseen = (checked[:, 0] != uses[0, 0]) & (checked[:, 0] != uses[1, 0])
     others, no_rows = checked[unseen], np.zeros(0, np.int32)

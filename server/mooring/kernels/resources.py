@@ -12,8 +12,7 @@ from mooring.kernels.compile import loop
 from mooring.kernels.percentages import MAX_EXACT, MAX_FACTOR, MAX_NODE_SCORE, percentage
 
 Columns = tuple[Int64s, Int64s, Int64s]
-"""int64[R, capacity] each: what nodes offer, what is requested of it, and the same with the defaults of
-scheduling."""
+"""int64[R, capacity] each: allocatable, requested, and requested with the defaults of scheduling."""
 
 Places = tuple[int, Int32s]
 """The nodes' places in columns: the first of rows in sequence and no rows, or 0 and int32[K] the rows."""

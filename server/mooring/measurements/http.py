@@ -1,6 +1,4 @@
-"""How servers with measured values are reached: the client's credentials, and the authority of the
-server's certificate.
-"""
+"""Reaches servers with measured values: the client's credentials, the server's authority."""
 
 from __future__ import annotations
 

@@ -32,9 +32,7 @@ _KEY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_./]{0,60}[A-Za-z0-9])?")
 
 
 def keys_of(subject: Subject) -> list[str]:
-    """Return what a plugin may read as keys of labels, annotations and resources: the texts in its module and
-    its arguments.
-    """
+    """Return the texts in a plugin's module and arguments that it may read as keys."""
     given = re.findall('"(.+?)"', json.dumps(subject.args))
     words = dict.fromkeys([*given, *texts_of(subject.kind), "app"])
     return [word for word in words if _KEY.fullmatch(word)][:MAX_KEYS]

@@ -41,8 +41,7 @@ LOOK_SECONDS = 0.5
 """Seconds between two reads of the journals, each of which ends a frame, so that the file is current. Longer
 pauses save nothing: the data has left the processor's caches by then."""
 SLICE = 128
-"""Entries after which the recorder rests: about as many milliseconds as one of them has threads wait that
-decide."""
+"""Entries after which the recorder rests: they hold up deciding threads for about as many ms."""
 REST_TIMES = 3.0
 """How many times as long as it worked it rests: it takes a quarter of a processor at most."""
 FAILED_SECONDS = 10.0
@@ -210,9 +209,7 @@ class Recorder:
         self._write(changes, decisions)
 
     def _changes_in(self, journal: Journal) -> Sequence[tuple[int, Entry]] | None:
-        """Return the changes that were not written yet, each with the version of the state before it; None
-        when some are no longer kept. The caller holds the state's lock.
-        """
+        """Return the unwritten changes, each with the version before it; None = lost. The lock is held."""
         measured, self._measured = self._measured, []
         changes = journal.versioned(self._position)
         return None if changes is None else [*changes, *measured]

@@ -229,12 +229,7 @@ def _no_entry(place: Place, why: str) -> InvalidArgumentError:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return where the varint that begins ``at`` ends, and its value.
-
-    Raises:
-        IndexError: The data ends within it.
-        ValueError: It is longer than a length can be.
-    """
+    """Return where the varint at ``at`` ends, and its value. IndexError or ValueError: it is broken."""
     value, shift = data[at], 7
     # The highest bit of each byte says that another one follows.
     while value >> shift:

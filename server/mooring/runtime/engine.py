@@ -360,9 +360,7 @@ class Engine:
         return found
 
     def cached_with_copy(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
-        """Return a cached answer with a private copy of the state that it is true for; None when there is
-        none.
-        """
+        """Return a cached answer with a copy of the state that it is true for; None when there is none."""
         start = mix64(seed, pod.metadata.uid) if profile.samples else 0
         try:
             template = self._find_decision(pod, profile)
@@ -405,12 +403,7 @@ class Engine:
         self._full.shares.add(profile, by_plugin, seconds, count)
 
     def _find_decision(self, pod: Pod, profile: Profile) -> Template:
-        """Return the template of a pod that is decided about among all nodes.
-
-        Raises:
-            NotCachedError: The pod has to be evaluated in full.
-            PluginFailureError: A plugin failed to sign it.
-        """
+        """Return the template of a pod that is decided about among all nodes."""
         check_may_decide(self.state, pod, profile)
         return self._cache.find_decision(pod, profile)
 

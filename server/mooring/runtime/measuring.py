@@ -244,13 +244,7 @@ class Filler:
             return tuple(nodes.names), nodes.requested[PODS_ROW].copy()
 
     def _measure(self) -> dict[str, int]:
-        """Call the source in a thread that may be left behind.
-
-        Raises:
-            TimeoutError: It takes too long, or the last call still does.
-            ValidationError: It returns something else than numbers.
-            Exception: The source raises it.
-        """
+        """Call the source in a thread that may be left behind; TimeoutError if it takes too long."""
         seconds = self.source.timeout.total_seconds()
         if self._call is not None and self._call.is_alive():
             raise TimeoutError("the call before this one has not ended")

@@ -168,9 +168,7 @@ class Simulation:
         return {pod.metadata.uid: pod for pod in helped}
 
     def result(self, pod: Pod) -> Result | None:
-        """Return the result of one of the pods, or of a recreated victim, once all were tried; None = it was
-        preempted, and no controller recreates it.
-        """
+        """Return a pod's result once all were tried; None = it was preempted, and nothing recreates it."""
         return self._results.get(pod.metadata.uid)
 
     def _try_with_activated(self, pod: Pod) -> None:

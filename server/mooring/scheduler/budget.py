@@ -24,10 +24,9 @@ MAX_GROUP_SECONDS = 30.0
 """A group may take as long as its pods together, but not long enough for the process to look stuck."""
 
 FREE_SHARE = 0.25
-"""An attempt that takes more than this part of its limit costs the pod a pause"""
+"""The share of its limit that an attempt may take without a pause for the pod."""
 PAUSE_TIMES = 100.0
-"""of this many times the excess, so that other pods get nearly all of the time, whichever events help this
-one."""
+"""The pause in multiples of the excess, so that other pods get nearly all of the time."""
 
 
 ITSELF, OTHERS = "pod", "others"

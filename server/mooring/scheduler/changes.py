@@ -89,9 +89,7 @@ class ChangeFeed:
                     self._queue.move_pods(event, change.old, change.new)
 
     def _concerns_others(self, change: ObjectChange) -> bool:
-        """Return whether it is a pod with a node, or a new one; an update of a waiting pod concerns it
-        alone.
-        """
+        """Return whether other pods may care: a pod with a node, or a new one."""
         pod = change.new or change.old
         return change.old is None or bool(pod.spec.node_name)
 

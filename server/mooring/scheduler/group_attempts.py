@@ -122,11 +122,7 @@ class GroupAttempts:
         return status if decision.preemption is None else Status.unschedulable()
 
     def _make_rooms(self, decision: GroupDecision) -> None:
-        """Carry out what PodGroupPostFilter found.
-
-        Raises:
-            MooringError: It can't be done.
-        """
+        """Carry out what PodGroupPostFilter found."""
         for remedy in decision.preemption.remedies if decision.preemption is not None else ():
             remedy.carry_out(self._components.cluster)
 

@@ -35,15 +35,13 @@ WRITERS = 4
 Until then one is enough, and bindings, for which pods wait, have processor and API server to themselves."""
 
 HOLD_SECONDS = 15.0
-"""How long an Event waits for bindings at most: an Event costs the API server as much as a binding, and pods
-wait for the latter."""
+"""Seconds an Event waits for bindings at most: both cost the API server as much."""
 
 LOOK_SECONDS = 0.05
 """Between two looks whether bindings are still under way."""
 
 NAMESPACE_ENDS = "NamespaceTerminating"
-"""The API server's reason to reject a new Event in a namespace that is being deleted: its readers are
-gone, so this is not logged."""
+"""The API server's reason to reject an Event in a namespace that is being deleted; it isn't logged."""
 
 GROUP_VERSION = "scheduling.k8s.io/v1beta1"
 """The API version that Events name of groups that are preemptors."""

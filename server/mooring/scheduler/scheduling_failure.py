@@ -86,9 +86,7 @@ def rejected_by_nodes(choice: Choice, nominated: str | None = "") -> SchedulingF
 
 
 def rejected_by_plugin(status: Status, node_name: str) -> SchedulingFailure:
-    """Return a Reserve, Permit, PreBind or Bind plugin won't have the pod on the node that was chosen for
-    it.
-    """
+    """Return that a Reserve, Permit, PreBind or Bind plugin rejects the pod on its selected node."""
     if not status.rejected:
         return SchedulingFailure(status.message, rejected=False, node=node_name)
     reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))

@@ -1,6 +1,4 @@
-"""A question on a few manifests, made ready for an engine: where ``explain`` and tests of preemption
-start.
-"""
+"""A question on a few manifests, ready for an engine: ``explain`` and preemption tests start here."""
 
 from __future__ import annotations
 
@@ -84,8 +82,6 @@ def question(
 
 @cache
 def _installed() -> tuple[Registry, Catalog]:
-    """Return the registry of installed plugins and its catalog, looked up once: that takes long, and the
-    result stays the same.
-    """
+    """Return the registry of installed plugins and its catalog, looked up once: that takes long."""
     registry = installed_registry()
     return registry, registry.catalog()

@@ -247,9 +247,7 @@ class ApiServer:
             raise unanswered(f"it would be sent too late at {self.options.qps:g} requests per second")
 
     def _reload(self, rejected: Connection) -> Connection:
-        """Return a connection with the credentials of now: tokens rotate, and kubeconfig files are
-        rewritten.
-        """
+        """Return a connection with current credentials: tokens rotate, and kubeconfig files are rewritten."""
         with self._lock:
             if self._connection is rejected:
                 try:

@@ -49,9 +49,7 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
 
 
 def in_pod() -> bool:
-    """Return whether this process runs in a pod: kubelet says in the environment of each where the API server
-    is.
-    """
+    """Return whether this process runs in a pod: kubelet's environment names the API server."""
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 

@@ -32,9 +32,7 @@ class Resource:
     namespaced: bool
 
     def collection(self, namespace: str = "", version: str = "") -> str:
-        """Return the path of all objects of the kind, or of those in ``namespace``; "" = the newest
-        version.
-        """
+        """Return the path of all objects of the kind, or of a ``namespace``; version "" = the newest."""
         return _collection(version or self.versions[0], self.plural, namespace if self.namespaced else "")
 
     def item(self, namespace: str, name: str, subresource: str = "", version: str = "") -> str:

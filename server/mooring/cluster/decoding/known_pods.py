@@ -48,9 +48,7 @@ class KnownPods:
 
 
 def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None] | None:
-    """Return what is a pod's own: of its metadata, its node, its start; None when something is missing or
-    can't be used.
-    """
+    """Return what pods of one template differ in: metadata, node and start; None if one can't be used."""
     meta, node_name = message.metadata, message.spec.node_name
     labels = meta.labels
     try:
@@ -72,9 +70,7 @@ def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None] | Non
 
 
 def _leave_template(message: pod_pb2.Pod) -> None:
-    """Remove the message's fields that its bare template lacks, and those unread fields in which
-    pods of one template differ.
-    """
+    """Remove the fields that the bare template lacks, and the unread ones in which such pods differ."""
     meta, spec, status = message.metadata, message.spec, message.status
     meta.ClearField("name")
     meta.ClearField("uid")

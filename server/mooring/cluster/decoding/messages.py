@@ -81,9 +81,7 @@ def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Re
 
 
 def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
-    """Return how to read a field, and whether an empty value differs from an absent one, as a Go pointer's
-    does.
-    """
+    """Return how to read a field, and whether empty differs from absent, as with a Go pointer."""
     if isinstance(shape, inspect.UnionType):
         parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
         # A text in one API version may be a message in another.

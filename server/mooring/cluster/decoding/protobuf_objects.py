@@ -88,11 +88,7 @@ def decode_protobuf(data: bytes, kind: str = "", api_version: str = "") -> Clust
 
 
 def _opened(data: bytes) -> tuple[tuple[str, str], bytes]:
-    """Return the kind and the API version that an envelope says, "" = none, and the message in it.
-
-    Raises:
-        InvalidArgumentError: The size is wrong, or the envelope holds something else.
-    """
+    """Return kind and API version of an envelope, "" = none, and the message in it."""
     check_size(data)
     if not data.startswith(ENVELOPE):
         return ("", ""), data

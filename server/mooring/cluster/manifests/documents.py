@@ -69,9 +69,7 @@ def read_paths(paths: Iterable[str | Path], *, pipes: bool = True) -> list[Docum
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file itself, or a directory's manifest files at any depth, in name order, without hidden
-    ones.
-    """
+    """Return the file, or a directory's manifest files at any depth, in name order, hidden ones not."""
     if not path.is_dir():
         return [path]
     found = (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())

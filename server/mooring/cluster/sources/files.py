@@ -15,8 +15,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import NEWEST_GATES, Gates
 
 DEFAULT_POLL_SECONDS = 2.0
-"""Seconds between two checks of the files; a mounted ConfigMap changes by a symlink that no watcher
-reports."""
+"""Seconds between two checks; no watcher reports the symlink of a mounted ConfigMap."""
 
 STOP_SECONDS = 2.0
 """How long ``stop`` waits for a look that has begun: a file system may hang."""

@@ -279,22 +279,12 @@ class BindingCycle:
             self._resolver.resolve_later(reservation, FIRST_PAUSE)
 
     def _check_again(self, reservation: Reservation) -> None:
-        """Right before the binding: PreBind may have taken long.
-
-        Raises:
-            UnavailableError: Another process leads by now.
-            MooringError: As ``_check_place``.
-        """
+        """Check right before the binding, since PreBind may have taken long."""
         self.require_leader()
         self._check_place(reservation)
 
     def _check_place(self, reservation: Reservation) -> None:
-        """Require that the pod can still be bound in its place.
-
-        Raises:
-            NotFoundError: The node or the pod is gone.
-            FailedPreconditionError: The pod is being deleted, or another client bound it elsewhere.
-        """
+        """Raise what is wrong if the pod can no longer be bound in its place."""
         commit, snapshot = reservation.commit, self.engine.state.snapshot
         if commit.node_name not in snapshot.nodes.index:
             raise node_not_found(commit.node_name)
@@ -365,9 +355,7 @@ class BindingCycle:
         return True
 
     def _find(self, reservation: Reservation) -> Pod | None:
-        """Return the pod as the state has it confirmed, else as the API server has it; None = there is
-        none.
-        """
+        """Return the pod as the state confirmed it, else as the API server has it; None = there is none."""
         pod = reservation.commit.pod
         record = self.engine.state.snapshot.pods.get(reservation.uid)
         if record is None or not record.assumed:

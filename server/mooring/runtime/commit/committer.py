@@ -331,9 +331,7 @@ class Committer:
         *,
         keep: bool,
     ) -> PlacedPod:
-        """Decide, assume, Reserve; then hold the reservation (``keep``), or go on to Permit; the pod stays
-        locked.
-        """
+        """Decide, assume, Reserve; then hold the place (``keep``), or Permit, and the pod stays locked."""
         self._cycle.require_leader()
         uid = pod.metadata.uid
         self.reservations.lock_pod(uid, progress or NoDeadline())

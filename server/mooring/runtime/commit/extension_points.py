@@ -165,9 +165,7 @@ class Commit:
         return SUCCESS
 
     def bind(self, calls: PluginCalls) -> Committed:
-        """Return the answer of the extender that binds it, else of the first Bind plugin that doesn't
-        skip.
-        """
+        """Return the answer of the extender that binds, else of the first Bind plugin that doesn't skip."""
         status = bind_by_extender(self.profile, self.pod, self.node_name)
         if status is not None:
             return Committed(status, BindOutcome.BOUND if status.ok else None)
@@ -221,11 +219,7 @@ class Commit:
 
 
 def _said(plugin: str, point: str, answer: object) -> Status:
-    """Return the plugin's status, with its name on it.
-
-    Raises:
-        PluginFailureError: It is not a Status.
-    """
+    """Return the plugin's status, with its name on it."""
     if not isinstance(answer, Status):
         raise plugin_failure(plugin, point, f"returned {type(answer).__name__}, not Status")
     return answer.by(plugin)

@@ -169,9 +169,7 @@ def begin_placing_in_turn(
 
 
 def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> int:
-    """Return how many pods, each given by its template's index, come before one for which ``asks_nothing`` is
-    false.
-    """
+    """Return how many pods, as template indices, come before one for which ``asks_nothing`` is false."""
     used = set(indices)
     plain = {index for index in used if asks_nothing(*templates[index])}
     if len(plain) == len(used):
@@ -180,9 +178,7 @@ def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
 
 
 def asks_nothing(pod: Pod, profile: Profile) -> bool:
-    """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them as
-    things are.
-    """
+    """Return whether pods like ``pod`` may be placed, and no plugin reserves anything for them now."""
     return may_be_placed(pod) and not profile.reserves_now(pod)
 
 

@@ -233,10 +233,7 @@ def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: Plug
 
 
 def _blame(evaluation: Evaluation, nominated: int, allowed: Bools) -> None:
-    """Name the plugin that rejects the nominated node among those whose PreFilter left out nodes.
-
-    Mirrors ``evaluateNominatedNode`` in ``schedule_one.go``.
-    """
+    """Name the plugin that rejects the nominated node, as ``evaluateNominatedNode`` does."""
     if evaluation.written.limiting:
         evaluation.written.limiting.add(evaluation.statuses[evaluation.codes[nominated]].plugin)
         left_out = ~allowed

@@ -192,9 +192,7 @@ class Evaluation(msgspec.Struct, eq=False):
         return self
 
     def rejecting_too(self, other: Evaluation) -> Evaluation:
-        """Return this evaluation, closed, without the nodes that ``other`` of the same pod rejects; it may be
-        over another state. Scores are left out.
-        """
+        """Return this evaluation, closed and without scores, minus the nodes that ``other`` rejects."""
         rejected = np.flatnonzero(other.codes)
         names = map(other.names.__getitem__, other.rows[rejected].tolist())
         said = dict(zip(names, other.codes[rejected].tolist(), strict=True))
@@ -249,9 +247,7 @@ class Evaluation(msgspec.Struct, eq=False):
 
     @property
     def best(self) -> Int32s:
-        """int32[T]: positions, among the candidates, of the feasible nodes with the highest total, or of the
-        nominated node, where that decides.
-        """
+        """int32[T]: positions of the feasible candidates with the highest total, or the nominated one."""
         if self.nominated is not None:
             return np.array([self.nominated], np.int32)
         feasible = self.feasible

@@ -51,9 +51,7 @@ def run_extender_filters(evaluation: Evaluation, positions: Int32s) -> None:
 
 
 def _filtered(evaluation: Evaluation, extender: Extender, asked: Mapping[str, int]) -> dict[str, int]:
-    """Return the nodes, with their positions, that ``extender`` leaves of ``asked``; what it rejects is
-    noted.
-    """
+    """Return the nodes that ``extender`` leaves, with their positions, and note those that it rejects."""
     try:
         answer = extender.filter(evaluation.pod, list(asked))
     except MooringError as error:

@@ -231,11 +231,7 @@ def select(evaluation: Evaluation, version: int, seed: int) -> Choice:
 
 
 def _attempts(pod: Pod) -> Iterator[None]:
-    """One attempt after the other to place ``pod`` in a state that changes.
-
-    Raises:
-        UnavailableError: After the last one.
-    """
+    """Yield an attempt after the other to place ``pod``; after the last one the state is too busy."""
     yield from (None for _ in range(MAX_ATTEMPTS))
     raise UnavailableError(
         f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
@@ -260,8 +256,6 @@ def row_of(state: ClusterState, node_name: str) -> Int32s:
 
 
 def _is_at(state: ClusterState, version: int) -> bool:
-    """Return whether ``state`` still has ``version``; under the lock, as a write under way has not moved it
-    yet.
-    """
+    """Return whether ``state`` still has ``version``, under the lock: a write may be under way."""
     with state.lock:
         return state.version == version

@@ -118,11 +118,7 @@ class NodeRemovalForecast:
         return names
 
     def _branch(self, pod: Pod, profile: Profile, row: int) -> Branch:
-        """Return the branch of a template that may be decided about without the node of ``row``.
-
-        Raises:
-            NotCachedError: What plugins say of other nodes depends on it, or pods need a full evaluation.
-        """
+        """Return the branch of a template; NotCachedError if answers about other nodes depend on this one."""
         known = self._known.get(id(pod))
         if known is None:
             branch = branch_of(self._cache, pod, profile, self._access)

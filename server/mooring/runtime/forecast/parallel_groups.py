@@ -204,11 +204,7 @@ class ParallelGroups:
             return _Template(kind, cached.resources, calls, cached.totals(self._rows) != REJECTED, rules)
 
     def _rules_of(self, plugin: Plugin[Any], pod: Pod, nodes: NodeView) -> Sequence[int]:
-        """Return the numbers of the rules of a plugin.
-
-        Raises:
-            NotCachedError: It may tell nodes apart by more than these and room.
-        """
+        """Return the numbers of the plugin's rules; NotCachedError if it reads more than these and room."""
         declared = dependencies_of(plugin, pod)
         key = id(plugin), declared.signature
         if key in self._known:

@@ -201,9 +201,7 @@ class PlacementBatch:
         return PlacementBatchResult(version, epoch, found, rows, names, evaluated)
 
     def _learn(self, columns: Sequence[_Column], unknown: Iterable[tuple[int, int]], ahead: int) -> None:
-        """Find out in which states ``ahead`` pods, placed one after the other, leave nodes, and what these
-        states score for each template.
-        """
+        """Learn the states in which ``ahead`` pods, one after the other, leave nodes, and their scores."""
         tracker, cluster = self._cache.tracker, self._cluster
         reached: set[int] = set()
         with cluster.lock:
@@ -236,10 +234,7 @@ class PlacementBatch:
                 resources.score_states(asked, nodes, column.calls)
 
     def _nodes_with(self, resource_ids: Sequence[int], generation: int) -> NodeView | None:
-        """Return nodes of no cluster that have the resource states with these ids.
-
-        None once the ids mean others.
-        """
+        """Return made-up nodes with these resource states; None once the ids mean others."""
         cluster, tracker, count = self._cluster, self._cache.tracker, len(resource_ids)
         with cluster.lock:
             if tracker.generation != generation:

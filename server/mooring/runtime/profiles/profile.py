@@ -335,10 +335,7 @@ def _with_stand_ins(
     built: tuple[Enabled[PreFilterPlugin[Any]], ...],
     handle: Handle,
 ) -> tuple[Enabled[PreFilterPlugin[Any]], ...]:
-    """Return the PreFilter plugins in the profile's order, with a stand-in for each plugin that needs one.
-
-    That is one that is not built, or that places the pods of a group together.
-    """
+    """Return the PreFilter plugins in order, with a stand-in for each that isn't built or places groups."""
     known = {enabled.name: enabled for enabled in built}
     stand_ins: dict[str, Enabled[PreFilterPlugin[Any]]] = {
         name: Enabled(name, UnsupportedPlugin(name, UNSUPPORTED[name].uses, handle)) for name in unsupported

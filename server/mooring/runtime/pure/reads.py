@@ -47,8 +47,7 @@ ENTRY, WHOLE, PRESENT = "[]", "*", "?"
 """The steps of a path that aren't fields: one entry of a mapping, all there is, whether there is anything."""
 
 MAX_ENTRIES = 256
-"""A plugin that reads more entries of one mapping is not followed: after each new one, its cached answers are
-found again."""
+"""A plugin that reads more entries of one mapping isn't followed: each new one costs its answers."""
 
 _OWN = frozenset({"name", "uid", "resource_version", "creation_timestamp"})
 """The fields of metadata that no two objects have in common."""

@@ -64,9 +64,7 @@ class HttpExtender:
         self._manifests = manifests
 
     def is_interested(self, pod: Pod) -> bool:
-        """Return whether a container or an init container names one of its resources, however little of
-        it.
-        """
+        """Return whether a container or init container names one of the extender's resources."""
         return not self._managed or any(map(self._manages, (*pod.spec.containers, *pod.spec.init_containers)))
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> FilterAnswer:
@@ -127,12 +125,7 @@ class HttpExtender:
         return wire.preempting_by_uid(document, named)
 
     def _post(self, verb: str, body: bytes, point: str) -> bytes:
-        """Return the body of its answer.
-
-        Raises:
-            PluginUnavailableError: There was none.
-            PluginFailureError: There was one other than 200, whose code is in the message.
-        """
+        """Return the body of the extender's answer; it raises when there is none, or none with 200."""
         try:
             answer = self._transport.post(verb, body, self._stanza.http_timeout.total_seconds())
         except TransportError as error:

@@ -85,11 +85,7 @@ class Transport:
 
 
 def _decompressed(answer: HttpAnswer) -> HttpAnswer:
-    """Return the answer with its body as it was before it was compressed.
-
-    Raises:
-        ProtocolError: It was not, or it is too long.
-    """
+    """Return the answer with its body decompressed; ProtocolError if it is broken or too long."""
     if answer.headers.get("content-encoding", "").lower() != "gzip":
         return answer
     parts, left, size = [], answer.body, 0
@@ -129,11 +125,7 @@ def build_transport(extender: ExtenderStanza, path: str) -> Transport:
 
 
 def _context(extender: ExtenderStanza, path: str) -> ssl.SSLContext:
-    """Return what is verified, and what this side proves itself with.
-
-    Raises:
-        InvalidArgumentError: A certificate can't be used, or the settings contradict each other.
-    """
+    """Return a context that verifies the extender and shows the client's certificate."""
     tls = extender.tls_config or ExtenderTLS()
     has_authority = bool(tls.ca_data or tls.ca_file)
     if has_authority and tls.insecure:

@@ -90,9 +90,7 @@ def preempting_by_uid(pod: bytes, victims: Mapping[str, MetaVictims]) -> bytes:
 
 
 def preempting_by_pod(pod: bytes, victims: Mapping[str, tuple[Sequence[bytes], int]]) -> bytes:
-    """Return the same with the victims themselves, in JSON, and how many of them a disruption budget
-    protects.
-    """
+    """Return the same with the victims as JSON, and how many a disruption budget protects."""
     whole = {node: _Victims([Raw(one) for one in pods], count) for node, (pods, count) in victims.items()}
     return _encode(_PreemptionArgs(Raw(pod), whole, None))
 

@@ -118,9 +118,7 @@ class SchedulingQueue:
         return not is_placement(change) or self._mover.placements_are_relevant()
 
     def follows(self, change: StateChange) -> bool:
-        """Return whether ``move_pods`` does anything for a change: it may move something, or a pod is in
-        flight.
-        """
+        """Return whether ``move_pods`` would do anything for a change."""
         # In this order, since what fails leaves the flight after it has come to its place.
         return len(self._in_flight) > 0 or self.is_relevant(change)
 

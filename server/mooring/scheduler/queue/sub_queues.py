@@ -18,8 +18,7 @@ from mooring.scheduler.queue.pre_enqueue import ask_gates
 from mooring.scheduler.queue.queued_pod import QueuedEntity
 
 FLUSHED_ONCE_SINCE = KubeVersion(1, 37)
-"""Since this release the gates of pods that have waited for too long are called again, and they wait as long
-again."""
+"""From this release on, gates are called again for pods that have waited too long."""
 
 PLACES = ("active", "backoff", "unschedulable", "gated")
 """As metrics spell them; what is gated is among the unschedulable ones."""
@@ -135,9 +134,7 @@ class SubQueues:
         return self.activate(item, label, known=known)
 
     def activate(self, item: QueuedEntity, label: str, *, gates_asked: bool = False, known: str = "") -> bool:
-        """Let it be tried, unless a gate holds it back; True when none does. ``known`` is its sub-queue
-        before.
-        """
+        """Let it be tried, unless a gate holds it back: then False. ``known`` is its sub-queue before."""
         if not gates_asked and self._gated(item):
             return self._park(item, label, known)
         for each in (item, *item.members):

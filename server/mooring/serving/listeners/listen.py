@@ -16,8 +16,7 @@ from mooring.serving.addresses import UNIX, ListenError, split
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 
 _CORE = logging.getLogger("grpc._cython.cygrpc")
-"""grpcio's logger for exceptions of a servicer's coroutine, and for parts of a call's head that it can't
-decode."""
+"""grpcio's logger for exceptions of coroutines, and for heads of calls that it can't decode."""
 
 
 def file_limit() -> int:
@@ -61,9 +60,7 @@ def add_port(
 
 
 def _is_defect(record: logging.LogRecord) -> bool:
-    """Return whether grpcio logs more than a client's fault: it left before its answer was sent, or the
-    head of its call is not UTF-8.
-    """
+    """Return whether grpcio logs more than a client that left early or sent a head that isn't UTF-8."""
     clients = (grpc.aio.InternalError, asyncio.CancelledError, UnicodeDecodeError)
     return record.exc_info is None or not isinstance(record.exc_info[1], clients)
 

@@ -50,9 +50,7 @@ def _decoded(owner: WorkloadManifest, spec: Manifest) -> Pod | None:
 
 
 def _without_value(toleration: object) -> object:
-    """Return the toleration as the controller compares it with its own: it replaces one that says the
-    same.
-    """
+    """Return the toleration as the controller compares it: it replaces an equal one."""
     if not isinstance(toleration, dict):
         return toleration
     return {key: value for key, value in toleration.items() if key in ("key", "operator", "effect")}

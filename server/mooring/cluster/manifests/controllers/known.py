@@ -56,9 +56,7 @@ class KnownManifests:
         return self._objects.get((namespace, kind, name))
 
     def owned(self, owner: WorkloadManifest, kind: str) -> list[Document]:
-        """Return the objects of ``kind`` that refer to ``owner``, and not to a namesake that was there before
-        it.
-        """
+        """Return the objects of ``kind`` that refer to ``owner``, and not to an earlier namesake."""
         own = owner.metadata.get("uid")
         return [
             document
@@ -71,9 +69,7 @@ class KnownManifests:
         return [pod for pod in self.owned(owner, "Pod") if is_active(pod)]
 
     def free_pod_names(self, owner: WorkloadManifest, wanted: int) -> Iterator[str]:
-        """Return the first ``wanted`` names of pods of ``owner`` that no pod has; none when that is
-        negative.
-        """
+        """Return the first ``wanted`` names for pods of ``owner`` that are free; none if negative."""
         names = map(owner.pod_name, count())
         free = (name for name in names if not self.has("Pod", owner.namespace, name))
         return islice(free, max(wanted, 0))

@@ -147,9 +147,7 @@ class WorkloadManifest:
         annotations: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> Document:
-        """Return a pod from its template, with these labels and annotations and fields of its spec
-        besides.
-        """
+        """Return a pod of its template with these labels, annotations and fields of the spec."""
         metadata = mapping(self.template, "metadata")
         return self.made(
             {

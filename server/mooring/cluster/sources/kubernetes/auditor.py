@@ -139,9 +139,7 @@ class Auditor:
 
 
 def _is_wrong(count: _Count) -> bool:
-    """Return whether the known number differs without an excuse: no list since, and a working
-    watch.
-    """
+    """Return whether the number differs though the watch works and no list came since."""
     reflector = count.reflector
     return (
         reflector.lists == count.lists

@@ -188,9 +188,7 @@ class Reflector:
         self.error = error
 
     def _kind_unavailable(self, error: MooringError) -> None:
-        """Handle a kind that the server doesn't have, so that there are no such objects, or no longer
-        shows.
-        """
+        """Handle a kind that the server doesn't have, or no longer shows."""
         self.lister.path = ""
         self._list_needed = "the kind was not available"
         if isinstance(error, NotFoundError):
@@ -226,22 +224,14 @@ class Reflector:
         self.error = ""
 
     def _listed(self, listing: ListSummary) -> Iterator[ClusterObject]:
-        """Yield the objects of a list, which the state takes once it has all of them.
-
-        Raises:
-            UnavailableError: The list is cut short, or older than the observed version.
-        """
+        """Yield the objects of a list, which the state takes once it is complete and not too old."""
         yield from self.lister.read_objects(listing, self._stopping.is_set)
         if self._stopping.is_set():
             raise UnavailableError("the source is stopping", reason="API_SERVER_UNAVAILABLE")
         self._compare(listing.position)
 
     def _compare(self, version: int) -> None:
-        """Reject an answer older than the observed version, until several in a row were.
-
-        Raises:
-            UnavailableError: It is older.
-        """
+        """Reject an answer older than the observed version, until several in a row were."""
         if version >= self.known.position or self._outlived():
             return
         why = self.doubt(version)

@@ -41,9 +41,7 @@ class Timers:
         return max(round(random.uniform(self.watch_shortest, self.watch_longest)), 1)  # noqa: S311 - no secret
 
     def backoff(self, failures: int, longest: float | None = None) -> float:
-        """Return the pause after that many failures in a row, 1 or more: between half and all of the
-        doubled pause.
-        """
+        """Return the pause after ``failures`` in a row, 1 or more: half to all of the doubled pause."""
         most = self.backoff_longest if longest is None else longest
         whole = min(self.backoff_first * 2.0 ** min(failures - 1, 30), most)
         return whole * random.uniform(0.5, 1.0)  # noqa: S311 - as above

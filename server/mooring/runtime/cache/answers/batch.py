@@ -132,11 +132,7 @@ class CachedBatch:
         uids: Sequence[str],
         calls: PluginCalls,
     ) -> None:
-        """Decide about at least one pod.
-
-        Raises:
-            NotCachedError: That can't be done.
-        """
+        """Decide about at least one pod; NotCachedError says that this can't be done."""
         _, template = run.kinds[bisect_right(run.ends, self._count)]
         with template.cached:
             read = OptimisticRead(self._cluster, self._counts, template.cached, template.selected_keys)

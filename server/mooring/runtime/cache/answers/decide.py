@@ -85,11 +85,7 @@ class CachedDecisions:
     def _choose(
         self, pod: Pod, template: Template, claims: ClaimScores | None, seed: int, *, assume: bool
     ) -> Choice:
-        """Decide for ``pod`` in the state as it is. The caller holds both locks.
-
-        Raises:
-            NotCachedError: No node is feasible.
-        """
+        """Decide for ``pod`` in the state as it is. The caller holds both locks."""
         cached = template.cached
         version, state = cached.version, claims.cycle_state if claims else cached.static.cycle_state
         select = self._assume if assume else self._select

@@ -119,9 +119,7 @@ class NodeTotals:
         return self._ranking
 
     def is_worth_ranking(self, selections: int) -> bool:
-        """Return whether ``selections`` rows, at least 2, are selected faster by ranking all of them, or in
-        the compiled loop, than one by one.
-        """
+        """Return whether a ranking or the compiled loop makes ``selections`` faster than one at a time."""
         return self._ranking is not None or self._selections + selections > self._tuning.unranked_selections
 
     @property
@@ -130,9 +128,7 @@ class NodeTotals:
         return self._ranking is not None
 
     def follow(self, row: int, usage: PodUsage) -> bool:
-        """Take in that a pod which takes ``usage`` comes to ``row``; return whether its new resource score is
-        known, and so it was.
-        """
+        """Count a pod with ``usage`` on ``row``; False, and nothing is done, if its new score is unknown."""
         resource_ids, values = self._tracker.ids_with(row), self._resources.states.values.data
         resource_id = self._tracker.next_ids(usage).get(resource_ids[row])
         if resource_id is None or resource_id >= len(values):

@@ -278,9 +278,7 @@ class ResourceScores:
                 self._evaluate(piece.rows, some, calls, cluster or self._cluster)
 
     def put_by_states(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
-        """``put_by_plugins``, which are asked once about nodes in the same resource state, if that saves
-        much.
-        """
+        """``put_by_plugins``, which rate each resource state once if that saves much."""
         scores = self._scores_of(nodes, calls)
         if scores is None:
             return self.put_by_plugins(nodes, base, totals, calls)
@@ -289,9 +287,7 @@ class ResourceScores:
         return _put(nodes, found, totals)
 
     def _scores_of(self, nodes: NodeView, calls: PluginCalls) -> Int32s | None:
-        """int32[K]: the scores of ``nodes``, a few of which are rated for all of them; None when many would
-        have to be, or something changed meanwhile.
-        """
+        """int32[K]: the scores of ``nodes``, rated once for each state; None if too many, or changing."""
         tracker = self._tracker
         with self._cluster.lock:
             resource_ids, count = tracker.resource_ids, tracker.count

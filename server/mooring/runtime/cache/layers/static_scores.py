@@ -199,9 +199,7 @@ def _declared(profile: Profile, pod: Pod) -> Mapping[Plugin[Any], Dependencies]:
 
 
 def _images(declared: Iterable[Dependencies], cluster: ClusterState) -> Callable[[], Hashable] | None:
-    """Return a function whose result is equal as long as the same nodes have the ``declared`` images, in the
-    same sizes; None if these may be any.
-    """
+    """Return a function whose result changes with the ``declared`` images on nodes; None = all count."""
     names: list[str] = []
     for each in declared:
         if Part.IMAGES in each.parts:

@@ -24,8 +24,7 @@ class Counted(Protocol):
 Value = TypeVar("Value", bound=Counted)
 
 _MAX_HASHES = 1 << 14
-"""So many hashes of what was used once last are remembered, and as many before them may be: a second use
-counts as one also after so many other keys. They take 3 MB at most."""
+"""Two generations of this many hashes of keys that were used once; 3 MB at most."""
 
 _NEWEST, _NEWEST_SHARE = 32, 8
 """This many values that were used once are kept for a second use, in at most an eighth of the budget. When as
@@ -33,8 +32,7 @@ many first uses follow one another, only the last value is kept: values that nob
 other data out of the processor's cache."""
 
 _MEASURED_EACH, _MEASURED_SHARE = 16, 8
-"""Values grow after they were put in, so all are measured again each time this many were added, or one for so
-many."""
+"""Values grow, so all are measured again each time this many were added, or this share of them."""
 
 
 class DoorkeeperCache(Generic[Value]):

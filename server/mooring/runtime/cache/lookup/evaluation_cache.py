@@ -88,9 +88,7 @@ class EvaluationCache:
         self._template_bytes = 0
 
     def find_decision(self, pod: Pod, profile: Profile) -> Template:
-        """As ``find``, for a decision: pods that differ in the node that they name, or in their claims, share
-        an evaluation.
-        """
+        """As ``find``, for a decision: pods that differ in named node or claims share an evaluation."""
         asked = self._asked(pod, profile)
         template = self._known(pod, asked)
         if template is not None and template.plain:
@@ -105,9 +103,7 @@ class EvaluationCache:
         return like or self._made(pod, profile, asked, plain=plain)
 
     def find_member(self, pod: Pod, profile: Profile) -> Template:
-        """As ``find``, for a pod that is decided together with others of its group: pods that differ in their
-        groups alone share an evaluation.
-        """
+        """As ``find``, for a pod of a group: pods that differ in their groups alone share an evaluation."""
         return self.find(self._signer.without_group(pod, profile), profile)
 
     def find(self, pod: Pod, profile: Profile) -> Template:
@@ -121,9 +117,7 @@ class EvaluationCache:
         return self._known(pod, asked) or self._made(pod, profile, asked, plain=_is_plain(pod))
 
     def _like(self, pod: Pod, profile: Profile) -> Template | None:
-        """Return the template of ``pod`` with the evaluation of those without its claims, or its node; None
-        when that can't be.
-        """
+        """Return a template with the evaluation of pods without its claims, or its node; None = it can't."""
         split = self._signer.split_by_claims(pod, profile)
         if split is not None:
             bare = without_claims(pod)
@@ -210,9 +204,7 @@ class EvaluationCache:
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes, self.tuning, reads_more)
 
     def _found_static(self, pod: Pod, signature: Signature, version: int, calls: PluginCalls) -> StaticScores:
-        """Return the static scores, where plugins that look at no labels are not asked again about pods that
-        differ in these.
-        """
+        """Return the static scores; plugins that read no labels are asked once for all labels."""
         cluster, halves = self.cluster, self._halves
         if signature.layers is not None:
             profile, above = signature.layers

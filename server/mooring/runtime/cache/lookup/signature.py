@@ -363,11 +363,7 @@ def _kinds_beside_resources(declared: Dependencies) -> Collection[type[Object]] 
 
 
 def _declared(plugin: Plugin[Any], pod: Pod) -> Dependencies:
-    """Return what the answers of ``plugin`` about ``pod`` depend on.
-
-    Raises:
-        PluginFailureError: It raised, or declared something that can't be used.
-    """
+    """Return what the answers of ``plugin`` about ``pod`` depend on, checked."""
     try:
         declared = dependencies_of(plugin, pod)
         if isinstance(declared, Dependencies):

@@ -164,9 +164,7 @@ class ChangeTracker:
         return any(concerned(kind.terms) for _, kind in later)
 
     def rows_since(self, version: int) -> Int32s | None:
-        """Return the rows of the changes after ``version``, as in ``RowLog``. The caller holds the state's
-        lock.
-        """
+        """As ``RowLog.since``. The caller holds the state's lock."""
         return self._log.since(version)
 
     def pods_since(self, version: int, until: int) -> MovedPods | None:

@@ -1,6 +1,4 @@
-"""The rows that changed, and the pods that came and left, as columns: what a reader that is many changes
-behind looks at in few steps.
-"""
+"""Changed rows and moved pods as columns, for readers that are many changes behind."""
 
 from __future__ import annotations
 
@@ -14,8 +12,7 @@ from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState, RowChange
 
 _LENGTH = 1 << 14
-"""Changes that are remembered. Between two pods of one template there may be one of each of thousands others;
-a reader that is further behind starts over."""
+"""Remembered changes; a reader that is further behind starts over."""
 
 
 _KINDS = 1 << 12
@@ -61,9 +58,7 @@ class RowLog:
         return None if at is None else self._rows[at : self._end]
 
     def pods_since(self, version: int, until: int) -> MovedPods | None:
-        """Return the pods that came to rows and left them after ``version``, up to ``until``; None as
-        ``since``.
-        """
+        """Return the pods that came or left after ``version``, up to ``until``; None as with ``since``."""
         at = self._at(version)
         if at is None or version < self._kinds_since:
             return None
