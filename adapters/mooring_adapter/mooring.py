@@ -52,7 +52,7 @@ class Mooring:
 
     Args:
         address: where it listens: "host:port" or "unix:PATH".
-        tls: what to trust and to show; None speaks plain text.
+        tls: the certificates to trust and to show; None speaks plain text.
 
     Raises:
         OSError: a file of ``tls`` can't be read.

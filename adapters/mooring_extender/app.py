@@ -131,8 +131,8 @@ class ExtenderApp:
     def withdraw(self) -> None:
         """From now on say that nothing new should come: not ready, and each answer ends its connection.
 
-        The next request comes on a new connection, which a load balancer may send to another replica. Of
-        connections that are kept, one would be closed just when a request is on its way.
+        The next request comes on a new connection, which a load balancer may send to another replica. A
+        connection that is kept might be closed just when a request is on its way.
         """
         self._withdrawn = True
 

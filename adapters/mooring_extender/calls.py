@@ -1,6 +1,6 @@
 """Calls of mooring about nodes, by index where the indices are known.
 
-What is meant are the names. Indices are a shorthand: where they are stale or rejected, the names are sent.
+A question means the names. Indices are a shorthand: if they are stale or rejected, the names are sent.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class GrpcClient:
 
     Args:
         address: where mooring listens: "host:port" or "unix:PATH".
-        tls: what to trust and to show; None speaks plain text.
+        tls: the certificates to trust and to show; None speaks plain text.
 
     Raises:
         OSError: a file of ``tls`` cannot be read.

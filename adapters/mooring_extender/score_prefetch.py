@@ -16,7 +16,7 @@ import msgspec
 from mooring_extender.scores import Scores
 
 FRESH_SECONDS: Final = 1.0
-"""Seconds after filter during which its scores are used. By then kube-scheduler has asked, or still waits."""
+"""Seconds after filter during which its scores are used. kube-scheduler needs them sooner, or still waits."""
 
 _MOST: Final = 4
 

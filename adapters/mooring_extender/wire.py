@@ -241,7 +241,7 @@ def limit_names(body: bytes, start: int = 0) -> None:
     """Reject names that are too many before they are decoded.
 
     Args:
-        body: what ends with a JSON array of names.
+        body: a body that ends with a JSON array of names.
         start: where the array begins, in bytes.
 
     Raises:

@@ -113,7 +113,7 @@ def explain_pod(
     """Why the pod called ``name`` in the manifests would go where.
 
     Args:
-        options: What decides.
+        options: The engine's options.
         paths: The manifests' files and directories, or the API server of a live cluster.
         name: NAMESPACE/NAME, or a name in the default namespace.
         profile: The profile; "" = the one that the pod names.
@@ -278,7 +278,7 @@ def place_pending(
     """Place the pending pods of manifests, in the order of their queue. Preempted pods come last.
 
     Args:
-        options: What decides.
+        options: The engine's options.
         paths: The manifests' files and directories, or the API server of a live cluster.
         shown: Shows the progress.
         profile: The profile of every pod; "" = the one that each names.
@@ -361,7 +361,7 @@ def pending_pods(
     """Return the wanted pods that have no node, in the order in which they are listed.
 
     Args:
-        options: What decides.
+        options: The engine's options.
         paths: The manifests' files and directories, or the API server of a live cluster.
         wanted: Whether a pod is evaluated.
         shown: Shows the progress.

@@ -138,7 +138,7 @@ class ServerOptions:
     """A gRPC server over a cluster. Times are in seconds.
 
     Attributes:
-        engine: What decides.
+        engine: The engine's options.
         service: The listeners and their limits.
         source: The source of the cluster's state, one of SOURCES; "" = the cluster of the pod that this runs
             in.
@@ -150,7 +150,7 @@ class ServerOptions:
         max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
         pods_in_flight: How a filter call of kube-scheduler treats pods in flight, one of ``IN_FLIGHT``.
-        decisions: What is remembered of decisions.
+        decisions: The memory of decisions.
         reload: Import plugins again when their files change; for development alone.
         recording: Whether all is recorded.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
@@ -261,7 +261,7 @@ class SchedulerOptions:
     """The second scheduler. Times are in seconds.
 
     Attributes:
-        engine: What decides.
+        engine: The engine's options.
         connection: The API server.
         election: The flags of the lease.
         replace_default: Allow kube-scheduler's own lease.
@@ -271,7 +271,7 @@ class SchedulerOptions:
         stop_grace: How long open bindings may take at the end.
         serving: Probes, metrics and pages; None = none of them.
         service: The gRPC listener, which answers what changes nothing; None = none.
-        decisions: What is remembered of decisions.
+        decisions: The memory of decisions.
         recording: Whether all is recorded.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
     """

@@ -111,7 +111,7 @@ def replay_of(directory: Path, options: EngineOptions, *, seed: int | None) -> R
 
     Args:
         directory: The recording.
-        options: What decides. A release, a configuration or gates that are not given ("" and none) are
+        options: The engine's options. A release, a configuration or gates that are missing ("" and none) are
             those that were recorded.
         seed: Decides between nodes of equal totals; None = each decision's own seed.
 

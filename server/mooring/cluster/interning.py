@@ -158,8 +158,8 @@ def _shared_pod(pod: Pod, check: Callable[[ClusterObject], None]) -> Pod:
 def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:
     """Return the value to keep for all those equal to ``value``; ``rebuilt`` shares the parts of a new one.
 
-    Not all values can be hashed, so they are found again by the hash of their encoding; a number is also the
-    smallest key, and many values, such as labels with a host name, turn out to have no equal.
+    Some values have no hash, so all are found by the hash of their encoding. A number is also the smallest
+    key, and many values, such as labels with a host name, turn out to have no equal.
     """
     try:
         encoded = _encode(value)

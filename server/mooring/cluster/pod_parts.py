@@ -16,7 +16,7 @@ class PodParts(msgspec.Struct, frozen=True):
     Attributes:
         template: ``bare_template_of`` the pod, mostly one object for all that are of it.
         labels: Its labels.
-        own: What else of its metadata is not in the template.
+        own: The other metadata, which is not in the template.
         node_name: Its node; "" = none.
         start_time: As in its status.
     """

@@ -22,8 +22,8 @@ class EffectiveProfile:
         percentage_of_nodes_to_score: 1..100; 0 = kube-scheduler's adaptive rule; None = every node, when
             neither the profile nor the file says anything.
         unsupported: The enabled in-tree plugins that are accepted by name only, in name order.
-        not_evaluated: The unknown plugins that the file enables, in name order; there are some only
-            where they are passed over on request. Nothing may be committed by such a profile.
+        not_evaluated: The unknown plugins that the file enables, in name order, if they are passed over on
+            request. Nothing may be committed by such a profile.
     """
 
     scheduler_name: str

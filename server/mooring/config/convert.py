@@ -22,7 +22,7 @@ def convert(text: str, catalog: Catalog) -> str:
         catalog: The known plugins.
 
     Returns:
-        YAML; comments at its head say what was left out or made explicit. Defaults that did not change
+        YAML; comments at its head report omissions and new explicit values. Defaults that did not change
         are not written out.
 
     Raises:

@@ -61,7 +61,7 @@ def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugi
 
     Args:
         sections: A profile's merged sections; names that the catalog lacks are passed over.
-        catalog: What is known about plugins.
+        catalog: The known plugins.
 
     Returns:
         Every point of ``POINTS``. At a point, plugins that the point lists over multiPoint come first, then

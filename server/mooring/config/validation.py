@@ -2,7 +2,7 @@
 
 Mirrors ``pkg/scheduler/apis/config/validation/validation.go`` and the checks that ``NewFramework`` in
 ``pkg/scheduler/framework/runtime/framework.go`` makes. Everything here yields faults, so that a user sees all
-of them at once. (The sum of the weights cannot pass an int64, as each weight is an int32.)
+of them at once. (The sum of the weights cannot pass an int64, since each weight is an int32.)
 """
 
 from __future__ import annotations

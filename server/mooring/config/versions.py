@@ -65,7 +65,7 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
 
 
 def version_notes(document: object) -> Iterator[str]:
-    """Yield what to say about a document of an older version."""
+    """Yield a note about a document of an older version."""
     version = document.get("apiVersion") if isinstance(document, dict) else None
     if version != API_VERSION and not is_volcano(document):
         yield f"a current kube-scheduler rejects {version}; mooring config convert writes the v1 file"

@@ -87,7 +87,7 @@ class _Run(msgspec.Struct, eq=False):
     Attributes:
         first: The number of the first.
         client: The client whose calls they answer.
-        size: What they take.
+        size: Their bytes.
         records: The records; none with a batch.
         batch: The batch.
     """
@@ -122,7 +122,7 @@ class _Sort:
 
     Attributes:
         runs: In order.
-        size: What they take.
+        size: Their bytes.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Decisions made again: the pod as it was, in the state of then, with the seed of then.
 
 The state of then is a version as sessions have them, so there is one journal of changes for both.
-A pod that was tried with its group is decided beside those that the group tried before it.
+A pod that was tried with its group is decided together with those that the group tried before it.
 """
 
 from __future__ import annotations

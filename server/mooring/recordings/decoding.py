@@ -18,8 +18,8 @@ from mooring.recordings.segments import Place, RecordingError, no_recording, rea
 from mooring_client.recording.v1 import recording_pb2 as pb
 
 FREE_ROWS = 1 << 16
-"""The most rows above twice the number of nodes seen in a file that a node's row may have: rows of nodes
-that were removed earlier are free, and each of them takes some 200 bytes."""
+"""The most rows above twice the number of nodes seen in a file. Rows of removed nodes are free; each takes
+some 200 bytes."""
 
 
 LATEST_MICROS = 253_402_300_800_000_000
@@ -31,7 +31,7 @@ class Began:
     """A file begins. Unless it continues the one before, all that is known of the cluster is void.
 
     Attributes:
-        header: What the file is.
+        header: The recording's header.
     """
 
     header: pb.RecordingHeader
@@ -43,7 +43,7 @@ class Changed(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         time: When, in microseconds since 1970.
         version: The version of the state before; -1 for the content when the recording began.
-        entry: What is there now; what was there before isn't said.
+        entry: The content after the change; the content before isn't included.
     """
 
     time: int

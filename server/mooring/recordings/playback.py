@@ -22,15 +22,14 @@ ARRIVAL_MICROS = 1_000_000
 """Bindings may be seen so much later than another one that was decided after them."""
 
 WINDOW = 1 << 12
-"""How many entries behind what it didn't see yet a decision may stand: it is noted when it ends."""
+"""How many entries after the first one that it didn't see a decision may come."""
 
 
 def play(directory: Path, state: State, advance: Advance = lambda _: None) -> Iterator[Happening]:
     """Yield what a recording says, in the order in which it happened, and write it to ``state``.
 
     The state has nothing else. When a decision is yielded, the state is as the decision met it; a change is
-    written when the next step is asked for. The state's versions are its own. ``advance`` as of
-    ``read_recording``.
+    written with the next step. The state's versions are its own. ``advance`` as in ``read_recording``.
 
     Raises:
         RecordingError: The recording can't be read from some place on; all before that was yielded.
@@ -108,7 +107,7 @@ def follow(state: State, happening: Happening) -> None:
     """Write what happened, if it is a change.
 
     Raises:
-        RecordingError: It doesn't fit what is there.
+        RecordingError: It doesn't fit the state.
     """
     if isinstance(happening, Changed):
         write(state, happening)
@@ -120,7 +119,7 @@ def write(state: State, change: Changed) -> None:
     """Write one change.
 
     Raises:
-        RecordingError: It doesn't fit what is there.
+        RecordingError: It doesn't fit the state.
     """
     entry, nodes = change.entry, state.snapshot.nodes
     pod = entry.new if isinstance(entry, PodEntry) else None

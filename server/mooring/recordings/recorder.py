@@ -93,7 +93,7 @@ class Recorder:
     Args:
         directory: The directory of the files. If it doesn't exist, it is made for the process's user alone.
             Existing files stay.
-        recorded: What is recorded.
+        recorded: The things to record.
         limits: When a file ends, and how many are kept.
 
     Attributes:

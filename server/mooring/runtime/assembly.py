@@ -27,7 +27,7 @@ class ProfileBuilder:
 
     Attributes:
         registry: The plugins that there are.
-        handle: What the plugins find; pods that wait for their Permit plugins wait beyond a configuration.
+        handle: The plugins' view; pods that wait for their Permit plugins wait beyond a configuration.
         waiting: These pods.
         extenders: Take part in every profile's decisions, in this order.
     """

@@ -1,10 +1,10 @@
 """Compares cached answers with full evaluations while the process runs.
 
-One cached answer in N is an occasion: a pod like the one that was answered about is asked about again, at one
-version of the state, from the cache and in full, and both answers have to be the same. If the cache is
-bypassed, the verdicts that are known from earlier Filter calls are compared. The checks run in a thread of
-their own and take a small share of its time, so that decisions hardly notice. A difference means wrong
-placements: it is counted and logged with what is needed to play it again, and everything cached is dropped.
+One cached answer in N is an occasion. A pod like the answered one is decided again at one version of the
+state, from the cache and in full, and both answers have to be the same. If the cache is bypassed, the
+known verdicts of earlier Filter calls are compared. The checks run in a thread of their own and take a
+small share of its time, so that decisions hardly notice. A difference means wrong
+placements: it is counted and logged with everything needed to repeat it, and the cache is dropped.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _MAX_TOLD = 3
 """How many nodes with wrong verdicts are logged."""
 
 REJECTED = np.iinfo(np.int64).min
-"""In place of a score, where the plugin rejects the node."""
+"""Stands for a score if the plugin rejects the node."""
 
 UNKNOWN = REJECTED + 1
-"""The same where it was not asked, or did not say."""
+"""Stands for a score if the plugin was not called, or gave none."""
 
 _encode = msgspec.json.Encoder().encode
 

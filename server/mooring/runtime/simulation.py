@@ -1,4 +1,4 @@
-"""Places pending pods in a cluster where nothing else happens, as kube-scheduler would, without real waiting.
+"""Places pending pods in a cluster with no other activity, as kube-scheduler would, without real waiting.
 
 Time stands still while there are pods to try. Once all were tried, nothing but the end of a wait at Permit
 can change anything, so the clock jumps there.
@@ -37,13 +37,13 @@ from mooring.runtime.forecast.alike_pods import alike
 from mooring.runtime.profiles.profile import Profile
 
 Result = PlacedPod | GroupMember | MooringError
-"""What became of a pod, alone or with its group; an error is one that concerns these alone."""
+"""The outcome for a pod, alone or with its group; an error concerns these alone."""
 
 MOST_PREEMPTIONS = 3
 """How often one pod or group may preempt others. Once is enough, unless plugins contradict each other."""
 
 _LEAVING = "1970-01-01T00:00:00Z"
-"""The deletion time of preempted pods. Plugins only look at whether there is one."""
+"""The deletion time of preempted pods. Plugins only check whether there is one."""
 
 _PODS = (EventResource.ANY, EventResource.POD, EventResource.ASSIGNED_POD)
 

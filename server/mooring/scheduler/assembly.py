@@ -89,7 +89,7 @@ def build_scheduler(
         times: How long pods back off.
         binders: How many pods are bound concurrently.
         longest_wait: Seconds after which a rejected pod that no event helped is tried again.
-        attempt_seconds: What one attempt may take, see ``AttemptBudget``.
+        attempt_seconds: The limit of one attempt, see ``AttemptBudget``.
     """
     wake = Wake()
     engine, cluster, clock, observer = on.engine, on.cluster, on.clock, on.observer

@@ -40,7 +40,7 @@ class Attempt(msgspec.Struct, frozen=True):
         item: The pod in the queue.
         profile: The profile by which it is scheduled.
         began: Since when, on the monotonic clock.
-        budget: What it may take, and where it is.
+        budget: The limit of its time, and its progress.
         start: The first row of a search that ends before all nodes are evaluated; None = the pod is tried
             with its group.
         group: That group; None also if nothing was decided about it.
@@ -64,7 +64,7 @@ class Deciding(msgspec.Struct, frozen=True):
 
     Attributes:
         subject: The pod or group, for people.
-        budget: What it may take, and where it is.
+        budget: The limit of its time, and its progress.
     """
 
     subject: str

@@ -1,6 +1,6 @@
 """Binds pods that have their place, in other threads. Mirrors ``runBindingCycle`` in ``schedule_one.go``.
 
-What has not been sent when the scheduler stops is given back.
+Unsent bindings are given back when the scheduler stops.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Binding(msgspec.Struct, frozen=True):
         attempt: The pod and its attempt.
         reservation: Its place.
         counts: The numbers of its nodes.
-        span: What traces the attempt; None = nothing.
+        span: The attempt's trace; None = it isn't traced.
     """
 
     attempt: Attempt
@@ -113,8 +113,8 @@ class _Binding(msgspec.Struct, frozen=True):
 class Binders:
     """Binds several pods at a time; a pod that has to wait first gets a thread of its own.
 
-    If no plugin runs between a pod's decision and its binding, the binding is sent by any thread that is
-    free, including the one that decides, and ended by the thread that reads the API server's answers.
+    If no plugin runs between a pod's decision and its binding, any free thread sends the binding, even the
+    one that decides, and the thread that reads the API server's answers ends it.
     Everything else is for threads that may wait.
 
     Args:

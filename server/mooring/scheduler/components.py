@@ -47,7 +47,7 @@ class Components:
         queue: The pods and groups that wait.
         changes: Passes the state's changes on to the queue.
         attempts: Notes the attempts.
-        failures: What happens to pods that got no node.
+        failures: Handles pods that got no node.
         preemptions: Evicts victims.
         cluster: The API server's objects, to which proposed changes are made.
         group_statuses: Writes the conditions of groups.
@@ -57,7 +57,7 @@ class Components:
         sender: Sends bindings ahead; None = each thread waits for its own.
         observer: Records measurements.
         clock: The time.
-        attempt_seconds: What one attempt may take, see ``AttemptBudget``.
+        attempt_seconds: The limit of one attempt, see ``AttemptBudget``.
         tracer: Decides which attempts are traced; None = none.
     """
 

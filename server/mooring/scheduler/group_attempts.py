@@ -41,7 +41,7 @@ class _GroupAttempt:
         item: The group in the queue.
         profile: The profile by which it is scheduled.
         began: Since when, on the monotonic clock.
-        budget: What it may take, and where it is.
+        budget: The limit of its time, and its progress.
         open: Those of its pods, by UID, that are neither bound nor given back yet.
         decided: The decided group; None = nothing yet, or the attempt ended in an error.
     """

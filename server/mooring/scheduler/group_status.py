@@ -23,7 +23,7 @@ CONDITION = "PodGroupInitiallyScheduled"
 SCHEDULED = "Scheduled"
 
 MAX_TRIES = 4
-"""So often a condition is written when others write the same group's status meanwhile."""
+"""Attempts to write a condition while others write the same group's status."""
 
 
 def condition_of(status: Status) -> Condition:

@@ -58,7 +58,7 @@ class HeadBatch:
                 sieve.templates, sieve.indices, [item.pod for item in items], attempt.budget
             )
         except MooringError as error:
-            # The pod that causes it is reported when it is tried by itself.
+            # The pod that causes it gets the error when it is tried alone.
             log.debug("deciding about %d pods in one step: %s", len(items), error)
         finally:
             queue.put_back(items[max(1, len(placed)) :])

@@ -36,7 +36,7 @@ class Access:
             ``typed_names``.
         others: The most that any other client may change.
         binds: Bindings go to an API server; otherwise they count as reservations.
-        read_only: Nobody may change anything.
+        read_only: No client may change anything.
     """
 
     clients: frozenset[str] = frozenset()

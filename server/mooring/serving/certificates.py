@@ -41,7 +41,7 @@ class TlsFiles:
 class FollowedFiles(Generic[Read]):
     """A value made of certificate files, made again when they change.
 
-    A rotation in progress, or one that is broken, keeps what is in use. Asked from one thread at a time.
+    A rotation that is in progress or broken keeps the value in use. For one thread at a time.
 
     Args:
         files: The files.
@@ -52,7 +52,7 @@ class FollowedFiles(Generic[Read]):
         OSError: A file can't be used now.
 
     Attributes:
-        current: What was made last.
+        current: The latest value.
     """
 
     def __init__(

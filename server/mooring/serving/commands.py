@@ -24,8 +24,8 @@ class AdapterParser(SwitchParser):
 
     Args:
         prog: The command.
-        about: What it does.
-        prefix: What the names of twins begin with.
+        about: Its description.
+        prefix: The beginning of the names of twins.
         environment: The environment variables, with the flags' twins.
     """
 

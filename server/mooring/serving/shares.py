@@ -15,8 +15,8 @@ class Shares:
 
     Attributes:
         total: As given.
-        most: What one client may have.
-        taken: What all clients have.
+        most: The most for one client.
+        taken: The sum of all clients.
     """
 
     def __init__(self, total: int) -> None:

@@ -61,7 +61,7 @@ class Family(Collector, Generic[Child]):
     """A metric with labels. Thread-safe.
 
     Attributes:
-        children: What counts, by the values of the labels in their order.
+        children: The counters, by the values of the labels in their order.
 
     Args:
         name: The metric's name.

@@ -34,7 +34,7 @@ class Scraped(Collector):
         self._read = read
 
     def describe(self) -> Iterable[Metric]:
-        """Describe nothing: what is read may not be there yet."""
+        """Describe nothing: a source may not be there yet."""
         return ()
 
     def collect(self) -> Iterable[Metric]:

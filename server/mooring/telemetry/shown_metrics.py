@@ -65,7 +65,7 @@ class ShownMetrics:
         registry: All metrics.
         disabled: Names of families, as ``metric_name`` gives them.
         allowed: Limits what labels show; samples that become alike are added up.
-        prefix: What mooring's own names begin with instead of "mooring".
+        prefix: The beginning of mooring's own names, instead of "mooring".
     """
 
     def __init__(

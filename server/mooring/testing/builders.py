@@ -39,7 +39,7 @@ def pod_manifest(
         namespace: Its namespace.
         labels: Its labels.
         node: The node that it is on; "" = pending.
-        requests: What its container asks for; none by default.
+        requests: The requests of its container; none by default.
         metadata: More fields of ``metadata``, such as ``uid``; they win.
         spec: More fields of ``spec``; they win, ``containers`` too.
         status: Fields of ``status``.
@@ -79,7 +79,7 @@ def node_manifest(
     Args:
         name: Its name.
         labels: More labels.
-        allocatable: What it offers, over ``ROOMY``.
+        allocatable: Its allocatable amounts, over ``ROOMY``.
         taints: Its taints, such as ``{"key": "gpu", "effect": "NoSchedule"}``.
         metadata: More fields of ``metadata``, such as ``uid``; they win.
         spec: More fields of ``spec``; they win.

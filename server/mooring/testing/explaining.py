@@ -44,7 +44,7 @@ def explain(
         measurements: By the name of a source, the values of nodes. Other sources than files are not called.
 
     Returns:
-        The document that ``mooring explain -o json`` prints; a plugin that failed is told in its status.
+        The document that ``mooring explain -o json`` prints; a plugin's failure is in its status.
 
     Raises:
         InvalidArgumentError: A manifest can't be used; has the field's path.
@@ -74,7 +74,7 @@ def explain(
 def answer_to(
     asked: Question, *, seed: int = 0, always_score: bool = False, all_rejections: bool = False
 ) -> Document:
-    """Explain a prepared question; it can be asked repeatedly, since nothing changes."""
+    """Explain a prepared question, as often as needed, since nothing changes."""
     return explained(
         asked.engine,
         asked.pod,

@@ -1,1 +1,1 @@
-"""Traces of calls and attempts, for an OTLP collector; nothing of it happens unless it is asked for."""
+"""Traces of calls and attempts, for an OTLP collector; without a configuration nothing happens."""

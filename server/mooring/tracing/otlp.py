@@ -97,7 +97,7 @@ class OtlpTracer:
     """Implements ``mooring.tracing.spans.Tracer``.
 
     Args:
-        configuration: What is traced, and where it goes.
+        configuration: The calls to trace, and the collector.
         service: The name of this program, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES name it.
     """
 

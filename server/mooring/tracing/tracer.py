@@ -1,4 +1,4 @@
-"""The tracer that a program is asked for."""
+"""The tracer of a program."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Load = Callable[[], Any]
 def from_kubeconfig(path: str | Path, server: str = "") -> Load:
     """Read the current context of a kubeconfig file; ``server`` replaces the address in it.
 
-    What it returns raises InvalidArgumentError when the file can't be used.
+    The result raises InvalidArgumentError when the file can't be used.
     """
 
     def load() -> Any:

@@ -37,7 +37,7 @@ class Source(Protocol):
 
     @property
     def late(self) -> str:
-        """The cause of the state's age, as a phrase that continues with a duration."""
+        """The cause of the state's age, in words that go before a duration."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""A group that is asked about: its object, the pods that are tried, and those that have to wait."""
+"""A group to decide: its object, the pods to try, and those that have to wait."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def asked_group(
 
 
 def enqueued(engine: Engine, pod: Pod, profile: Profile, progress: Progress | None = None) -> Status:
-    """Return what PreEnqueue says of a pod of a group; whether there are enough pods shows in the cycle.
+    """Return PreEnqueue's status of a pod of a group; whether there are enough pods shows in the cycle.
 
     Raises:
         PluginFailureError: A plugin failed.

@@ -45,17 +45,17 @@ RESERVED_PAUSE = 60.0
 """Seconds between two looks whether the pod of a plain reservation still exists."""
 
 SETTLING_SECONDS = 10.0
-"""Seconds after an unanswered binding in which a pod that isn't bound may still come to be: the API server
-is told to give the request up after this time."""
+"""Seconds after an unanswered binding in which the pod may still be bound: the API server has orders to give
+the request up after this time."""
 
 
 class BindingCycle:
-    """What happens to reservations. Safe from any thread; the caller has locked the pod.
+    """The cycle that each reservation goes through. Safe from any thread; the caller has locked the pod.
 
     Args:
         engine: Whose state the pods are assumed in.
         leadership: Whether anything may be committed; always, by default.
-        api: Tells what became of a binding; None without an API server.
+        api: Finds out the outcome of a binding; None without an API server.
         clock: The time.
         settling_seconds: How long an unanswered binding may still take effect.
 
@@ -130,7 +130,7 @@ class BindingCycle:
     ) -> Committed:
         """Wait for Permit, then PreBind, Bind and PostBind.
 
-        ``expect`` is told of the pod and its node first if either of the first two takes its time.
+        ``expect`` gets the pod and its node first if either of the first two takes its time.
 
         Raises:
             MooringError: A plugin or the binding failed; the reservation is released, or, when it is unknown
@@ -161,7 +161,7 @@ class BindingCycle:
             MooringError: As ``finish_binding``.
         """
         commit = reservation.commit
-        # What an earlier binding came to is not known because a later one was rejected.
+        # An earlier binding's outcome stays unknown although a later one was rejected.
         sent_before = reservation.stage is Stage.UNKNOWN
         reservation.stage = Stage.BINDING
         try:
@@ -183,7 +183,7 @@ class BindingCycle:
         Args:
             reservation: The pod, which doesn't wait at Permit.
             progress: May end it before the binding is sent.
-            ended: Told the answer, which ``end_binding`` takes, by the thread that takes the API server's
+            ended: Called with the answer, for ``end_binding``, by the thread that reads the API server's
                 answers.
 
         Raises:
@@ -198,7 +198,7 @@ class BindingCycle:
                 reservation.busy = commit.pre_flight(calls)
             if reservation.busy:
                 return False
-            # That this process leads is looked at by who sends it, at the last moment.
+            # The sender checks that this process leads, at the last moment.
             self._check_place(reservation)
             return commit.begin_bind(calls, ended)
         except BaseException:
@@ -225,7 +225,7 @@ class BindingCycle:
         reservation.stage = Stage.RESERVED
         record = self.engine.state.snapshot.pods.get(reservation.uid)
         if record is None or not record.assumed:
-            # The cluster told of its end, or of another one's binding, before anybody listened.
+            # The end of the pod, or its binding by another client, came before anything listened.
             self._resolver.resolve_later(reservation, 0.0)
         elif self._api is not None:
             self._resolver.resolve_later(reservation, RESERVED_PAUSE)
@@ -305,7 +305,7 @@ class BindingCycle:
             return
         if change.gone and (waiting := self._waiting.get(reservation.uid)) is not None:
             waiting.reject("", "removed")
-        # Whoever is binding it finds out: the cluster tells of a binding before it is answered.
+        # A call that is binding the pod finds out: the event of a binding comes before its answer.
         if reservation.stage is not Stage.BINDING:
             self._resolver.resolve_later(reservation, 0.0)
 

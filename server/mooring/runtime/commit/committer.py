@@ -110,7 +110,7 @@ class Committer:
         As ``begin_placing``, the caller owns the reservation and calls ``finish_binding`` exactly once.
 
         Returns:
-            The reservation; or why the node by now or a plugin won't have the pod, of which nothing is left.
+            The reservation; or why the node or a plugin rejects the pod, which then holds nothing.
 
         Raises:
             MooringError: As ``reserve_pod``.
@@ -137,7 +137,7 @@ class Committer:
     def finish_binding(
         self, reservation: Reservation, progress: Progress | None = None, expect: Expect | None = None
     ) -> Committed:
-        """Run the binding cycle: wait for Permit, PreBind, Bind, PostBind; ``expect`` as there.
+        """Run the binding cycle: wait for Permit, PreBind, Bind, PostBind; ``expect`` as in ``BindingCycle``.
 
         Raises:
             MooringError: A plugin or the binding failed; what was reserved is released, or kept for as long
@@ -149,11 +149,9 @@ class Committer:
             self.reservations.unlock_pod(reservation.uid)
 
     def begin_binding(self, reservation: Reservation, progress: Progress, ended: BindingEnded) -> bool:
-        """Begin what ``finish_binding`` does without waiting for anything; False, and nothing is sent, where
-        that can't be: then ``finish_binding`` has to be called.
+        """Begin ``finish_binding`` without waiting; False, and nothing is sent, if it has to be called.
 
-        ``ended`` is told the answer, with which ``end_binding`` is to be called exactly once, from any
-        thread.
+        ``ended`` gets the answer, with which ``end_binding`` is to be called exactly once, from any thread.
 
         Raises:
             MooringError: Nothing was sent, and the reservation is released.
@@ -311,7 +309,7 @@ class Committer:
             known = self.reservations.find_reservation(pod.metadata.uid)
             if known is not None:
                 return self._bind_reserved(known, node_name, progress)
-            # What was read before the pod was locked may be out of date: another call may have bound it.
+            # Anything read before the pod was locked may be out of date: another call may have bound it.
             pod = current_pod(self._engine.state, pod)
             if pod.spec.node_name == node_name:
                 return self._bind_again(pod, node_name, profile, progress)

@@ -1,4 +1,4 @@
-"""What controllers do for evicted pods."""
+"""The work of controllers for evicted pods."""
 
 from __future__ import annotations
 

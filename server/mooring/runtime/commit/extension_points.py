@@ -48,11 +48,11 @@ class Commit:
 
     Attributes:
         profile: Whose plugins are called.
-        written: What the plugins of the scheduling cycle wrote; other pods may have the same until
-            ``cycle_state`` is read.
+        written: The notes of the scheduling cycle's plugins; others may have the same until ``cycle_state``
+            is read.
         pod: The pod.
         node_name: The node, on which the pod is assumed already.
-        begun: With what Bind was called, and what measures it, once the binding was sent ahead.
+        begun: The calls of Bind, and their timer, once the binding was sent ahead.
     """
 
     profile: Profile
@@ -64,10 +64,10 @@ class Commit:
 
     @property
     def cycle_state(self) -> CycleState:
-        """What the plugins of the scheduling cycle wrote, for those of the binding cycle: the pod's own.
+        """The notes of the scheduling cycle's plugins for those of the binding cycle: the pod's own.
 
-        Each value is copied when it is first looked at: for most pods no plugin looks at any. What nobody
-        needs any more and deletes there is gone, since the rest is no longer kept beside it.
+        Each value is copied when it is first read: for most pods no plugin reads any. A plugin may delete
+        values that it needs no longer, which frees them.
         """
         if self._own is None:
             self._own = self.written = self.written.cloned_when_read()
@@ -184,7 +184,7 @@ class Commit:
     def begin_bind(self, calls: PluginCalls, ended: BindingEnded) -> bool:
         """Send the binding where the profile ``binds_at_once``, without waiting; False = nothing was sent.
 
-        ``end_bind`` takes what ``ended`` is told.
+        ``end_bind`` takes the answer that ``ended`` gets.
         """
         (enabled,) = self.profile.bind
         self.begun = calls, calls.point("Bind")
@@ -195,14 +195,14 @@ class Commit:
         """Return how the binding ended that was sent ahead and has this answer; may block, and raise."""
         assert self.begun is not None  # noqa: S101 - it was sent
         with self.begun[1] as point:
-            # Whatever ends it early, also what is no error of mooring's.
+            # Any error may end it early, including errors that are not mooring's.
             point.status = Code.ERROR
             outcome = answer if isinstance(answer, BindOutcome) else answer()
             point.status = Code.SUCCESS
         return Committed(SUCCESS, outcome)
 
     def post_bind(self, calls: PluginCalls) -> None:
-        """Tell the PostBind plugins; the pod is bound, whatever they make of it."""
+        """Call the PostBind plugins; the pod stays bound whatever they return."""
         if not self.profile.post_bind:
             calls.pass_point("PostBind", (), Code.SUCCESS, 1)
             return

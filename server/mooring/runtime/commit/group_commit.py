@@ -26,10 +26,10 @@ MAX_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
-    """What became of a group.
+    """The outcome for a group.
 
     Attributes:
-        decision: The decision, with what became of its pods in the end.
+        decision: The decision, with the outcome for each of its pods.
         committed: How the binding of each pod ended, by UID.
         reserved: Whether the pods that have a node are reserved there, and none was to be bound.
     """
@@ -159,7 +159,7 @@ def _lost(member: GroupMember, error: MooringError) -> GroupMember:
 def given_up(
     decision: GroupDecision, lost: GroupMember, keep: dict[str, Committed] | None = None
 ) -> GroupDecision:
-    """Return the decision about a group of which nothing came, since one of its pods lost its place."""
+    """Return the decision about a group that got nothing, since one of its pods lost its place."""
     why = rejected_group(f"pod {lost.pod.key}: {lost.message}")
     members = []
     for member in decision.members:

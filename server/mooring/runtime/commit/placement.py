@@ -1,4 +1,4 @@
-"""What became of a pod, and places for many pods in one step."""
+"""The outcome for a pod, and places for many pods in one step."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def reserve_in_turn(
     owner: str,
     progress: Progress | None,
 ) -> PlacedColumns:
-    """Decide, assume and reserve the first of some pods, in their order and with what one call each gives.
+    """Decide, assume and reserve the first of some pods, in their order, as one call for each would.
 
     A pod is its template with a name and a UID of its own. All that have a choice have a reservation; the
     first that has none is one that is locked, must not be placed, finds no node, or for which a plugin
@@ -183,7 +183,7 @@ def asks_nothing(pod: Pod, profile: Profile) -> bool:
 
 
 def count_free(state: ClusterState, uids: Sequence[str]) -> int:
-    """Return how many come before the first pod that, by what the state has of it, must not be placed."""
+    """Return how many come before the first pod that the state doesn't let be placed."""
     records = state.snapshot.pods.records
     if records.keys().isdisjoint(uids):
         return len(uids)

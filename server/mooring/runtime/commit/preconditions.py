@@ -31,7 +31,7 @@ def reject_unbindable(pod: Pod) -> None:
 
 
 def reject_placed(state: ClusterState, pod: Pod) -> None:
-    """Reject a pod that must not be bound, by what was sent and by what the state has of it.
+    """Reject a pod that must not be bound, either as it was sent or as the state has it.
 
     Raises:
         FailedPreconditionError: As ``reject_unbindable``.
@@ -41,7 +41,7 @@ def reject_placed(state: ClusterState, pod: Pod) -> None:
 
 
 def current_pod(state: ClusterState, pod: Pod) -> Pod:
-    """Return the pod as the state has it by now; as it is given when the state doesn't know it."""
+    """Return the pod as the state has it; the given one if the state doesn't know it."""
     record = state.snapshot.pods.get(pod.metadata.uid)
     return pod if record is None else record.pod
 
@@ -93,7 +93,7 @@ def still_fits(
     """Filter ``pod`` on the node on which it is assumed, as if it weren't there.
 
     Raises:
-        NotFoundError: No such node any more (NODE_NOT_FOUND).
+        NotFoundError: There is no such node (NODE_NOT_FOUND).
     """
     fork = engine.state.fork()
     fork.discard(pod.metadata.uid)

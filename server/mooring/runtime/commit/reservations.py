@@ -1,7 +1,7 @@
 """The pods that have a node and are not bound yet, by UID, with a lock for each pod.
 
-No clock ends a reservation. It ends with the binding, with its release, or with the pod; while it is unknown
-what became of a binding it stays.
+No clock ends a reservation. It ends with the binding, with its release, or with the pod; it stays while the
+outcome of a binding is unknown.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Reservation:
     Attributes:
         commit: The pod, the node, the plugins and their cycle state.
         stage: Its stage.
-        owner: Who asked for it; "" = no owner, so any client may end it.
-        busy: The plugins whose PreBind has something to do; None = they were not asked yet.
+        owner: The client that made it; "" = no owner, so any client may end it.
+        busy: The plugins whose PreBind has something to do; None = not known yet.
         unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
         batch: The batch that it was reserved in; None = it was reserved by itself.
         created: When it was made, in seconds since the epoch.
@@ -97,8 +97,8 @@ class ReservationEntry(NamedTuple):
 class ReservedBatch:
     """Pods that got their places in one step; one entry per pod.
 
-    Each has a ``Reservation`` of its own once somebody looks at it: to make them all takes as long as to
-    decide, and the garbage collector would visit each.
+    Each gets a ``Reservation`` of its own at its first use: to make all takes as long as to decide, and the
+    garbage collector would visit each.
 
     Attributes:
         templates: The pods that the others are copies of, and their profiles.
@@ -106,7 +106,7 @@ class ReservedBatch:
         names: The names.
         uids: The UIDs.
         node_names: The nodes.
-        cycle_states: What the plugins of the scheduling cycle wrote; each pod gets a copy.
+        cycle_states: The notes of the scheduling cycle's plugins; each pod gets a copy.
         owner: As in ``Reservation``.
         created: As in ``Reservation``.
     """
@@ -151,7 +151,7 @@ class Reservations:
         self._lock = threading.Lock()
         self._unlocked = threading.Condition(self._lock)
         self._waiting = 0
-        """How many calls wait for a pod's lock: mostly none, and then nobody need be told."""
+        """How many calls wait for a pod's lock: mostly none, and then none is notified."""
 
     def __len__(self) -> int:
         """Return how many pods have a reservation."""

@@ -1,4 +1,4 @@
-"""What was decided for a pod."""
+"""The node selected for a pod."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Choice(msgspec.Struct, frozen=True):
         evaluated: How many nodes Filter evaluated.
         feasible: How many of them can take the pod.
         state_version: The version of the state that was evaluated.
-        source: Where it comes from: a full evaluation, or the cycle state of a cached one.
+        source: The full evaluation, or the cycle state of a cached one.
     """
 
     node_name: str | None
@@ -38,7 +38,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def evaluation(self) -> Evaluation:
-        """The full evaluation; there is one when no node was found, and where it was requested.
+        """The full evaluation; there is one when no node was found, or when it was requested.
 
         Raises:
             LookupError: It comes from a cached evaluation.
@@ -59,7 +59,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def written(self) -> CycleState:
-        """What the plugins wrote, which other choices may have, too: the points after this one use a copy."""
+        """The plugins' notes, which other choices may share: the points after this one use a copy."""
         return self.source.state if isinstance(self.source, Evaluation) else self.source
 
     @property
@@ -82,10 +82,7 @@ class ChoiceColumns(msgspec.Struct):
         epoch: The node epoch that ``rows`` belong to.
         names: The nodes.
         rows: Their rows.
-        totals: As in ``Choice``, like the other ones.
-        tie_counts: As there.
-        feasible: As there.
-        evaluated: As there.
+        totals, tie_counts, feasible, evaluated: As in ``Choice``.
     """
 
     version: int
@@ -123,12 +120,7 @@ class PlacedColumns(Sequence[Choice]):
     Attributes:
         names: The nodes.
         rows: Their rows.
-        totals: As in ``Choice``, like the other ones.
-        tie_counts: As there.
-        evaluated: As there.
-        feasible: As there.
-        versions: As there.
-        sources: As there.
+        totals, tie_counts, evaluated, feasible, versions, sources: As in ``Choice``.
     """
 
     names: list[str] = field(default_factory=list)
@@ -179,12 +171,12 @@ NO_CHOICES = ChoiceColumns(-1, -1)
 """Those of no pod."""
 
 IN_FULL = -1
-"""In place of the number of pods that have a node in a placement."""
+"""Stands for the number of pods that have a node in a placement."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstChoices:
-    """The nodes of the first pods of a group in each of P placements, of which it hardly ever gets one.
+    """The nodes of the first pods of a group in each of P placements; it gets at most one of these.
 
     Attributes:
         counts: int32[P], how many pods have one; ``IN_FULL`` where they have to be evaluated in full.

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 Run = Callable[[Profile, ClusterState, Pod, Int32s, PluginCalls], Evaluation]
-"""What is done with the candidates: the whole cycle, or a part of it."""
+"""Evaluates the candidates: the whole cycle, or a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CycleOptions:
         group: The group in whose cycle the pod is tried: the queue let it in with its group.
         post_filter: Ask what could be done when no node takes the pod.
         preempt: If no node is feasible, find the victims that the scheduler would preempt.
-        reuse: Take what Filter said of nodes for earlier pods like it, where that is still true.
+        reuse: Use Filter's verdicts about earlier pods like it that are still true.
         beyond_nominated: Evaluate the other nodes too where the nominated one takes the pod, and is selected.
     """
 
@@ -179,7 +179,7 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
     """Fill in codes and evaluated: the nominated node alone first, then all allowed candidates.
 
     Returns:
-        Whether the nominated node does; then no other node was looked at, unless that is an option.
+        Whether the nominated node does; then no other node was evaluated, unless that is an option.
     """
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:
@@ -212,7 +212,7 @@ def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: Plug
     rejected it.
     """
     before = evaluation.codes[nominated]
-    # As there, what PreFilter said of this node does not count, nor does a failure; a rejection stays.
+    # As in ``evaluateNominatedNode``, PreFilter's verdict on this node does not count, nor does a failure.
     evaluation.codes[nominated] = 0
     try:
         _filter(evaluation, nominated, calls)

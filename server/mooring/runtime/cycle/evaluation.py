@@ -1,4 +1,4 @@
-"""What came of looking at the nodes for one pod."""
+"""The evaluation of nodes for one pod."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Scores:
 
 
 class CycleInput(msgspec.Struct, eq=False, frozen=True):
-    """What an evaluation is asked for. Never changed.
+    """The question of an evaluation. Never changed.
 
     Attributes:
         profile: The profile.
@@ -63,7 +63,7 @@ class CycleInput(msgspec.Struct, eq=False, frozen=True):
         names: The names of its rows, which stay true when nodes go and others take their rows.
         pod: The pod.
         rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
-        as_of: What the state was like before; None where nobody asks what is still true later.
+        as_of: The versions of the state before; None if no answer is kept.
     """
 
     profile: Profile
@@ -76,14 +76,14 @@ class CycleInput(msgspec.Struct, eq=False, frozen=True):
 
 
 class Written(msgspec.Struct, eq=False):
-    """What the plugins wrote while they were called.
+    """The notes of plugins, and their effects.
 
     Attributes:
-        state: What they wrote down for later points.
+        state: The notes for later points.
         prefilter: By PreFilter plugin, in order, its result; those that skipped are absent.
         skipped: The PreFilter plugins that skipped, whose Filter is left out.
         limiting: The PreFilter plugins that left out nodes.
-        filters_read: What the Filter plugins look at, once that is worked out.
+        filters_read: The parts that the Filter plugins read, once that is worked out.
     """
 
     state: CycleState
@@ -94,23 +94,23 @@ class Written(msgspec.Struct, eq=False):
 
 
 class Evaluation(msgspec.Struct, eq=False):
-    """What was found out about a pod on the candidate nodes. A struct, as every question makes one.
+    """The answers about a pod on the candidate nodes. A struct, as every question makes one.
 
     Attributes:
         asked: The question.
-        written: What the plugins wrote.
+        written: The plugins' notes.
         codes: int32[N], per candidate an index into ``statuses``.
         statuses: The distinct verdicts; number 0 is Success.
-        rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
+        rejections: With all rejections requested: per candidate, the status of every rejecting plugin.
         evaluated: How many candidates the Filter plugins evaluated.
         advance: By how many nodes the next search begins later; 0 when the nominated node was taken.
         extenders_reject: An extender rejected nodes that every Filter plugin passed.
         rejection: Why the pod as a whole was rejected before Filter, else Success.
         post_filter: The status of PostFilter for a pod that no node takes; Success when it wasn't called.
-        room_is_made: What the message says of pods that go for this one; "" = nothing.
+        room_is_made: The message about pods that leave for this one; "" = nothing.
         room_on: The node of the victims; "" = there are none.
         scores: None when scoring was not needed or not possible.
-        preemption: What preemption found for the pod; None unless it was run.
+        preemption: The result of preemption for the pod; None unless it was run.
         nominated: The position of the nominated node, which is selected whatever the totals of others that
             were evaluated too; None = the totals decide.
         of_totals: It was made of cached totals, and does not have what each plugin said.
@@ -173,7 +173,7 @@ class Evaluation(msgspec.Struct, eq=False):
 
     @property
     def state(self) -> CycleState:
-        """What the plugins wrote, for the points after the selection."""
+        """The plugins' notes, for the points after the selection."""
         return self.written.state
 
     def by(self, profile: Profile) -> Evaluation:
@@ -187,7 +187,7 @@ class Evaluation(msgspec.Struct, eq=False):
         self.codes, self.rejection = none, status
 
     def closed(self) -> Evaluation:
-        """Let nobody write verdicts any more; returns the evaluation."""
+        """Make the verdicts read-only; returns the evaluation."""
         self.codes.flags.writeable = False
         return self
 
@@ -282,7 +282,7 @@ class Evaluation(msgspec.Struct, eq=False):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the caller should know of this answer."""
+        """The profile's warnings to the caller."""
         return self.profile.warnings
 
     @property

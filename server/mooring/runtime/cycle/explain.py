@@ -76,7 +76,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         name: The pod's.
         uid: The pod's; "" offline, when the pod has none.
         profile: The name of the profile that decided.
-        seed: What decided between nodes of equal totals.
+        seed: Decides between nodes of equal totals.
         held: Why scheduling gates or its group hold the pod back; the rest is the decision without that.
             Success = nothing holds it back.
         status: The verdict on the pod.
@@ -84,7 +84,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         nodes: The names of the N candidates; none when the pod may not be scheduled yet.
         statuses: The distinct verdicts; number 0 is Success.
         codes: int32[N], per node an index into ``statuses``.
-        rejections: With all rejections asked for: per node, what every rejecting plugin said.
+        rejections: With all rejections requested: per node, the status of every rejecting plugin.
         prefilter: By plugin, in the profile's order; those that skipped are absent.
         scored: int32[S], the positions of the nodes that ``scores`` are about.
         scores: None when scoring was not needed or not possible.
@@ -93,15 +93,15 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ties: int32[T], the positions of the nodes with the highest total, the selected one included.
         evaluated: How many nodes the Filter plugins evaluated.
         feasible: How many of them can take the pod.
-        resources: What the pod requests, ``pods`` first, then by name. Read once the decision was made, so on
-            a live state it can be newer than the verdicts.
+        resources: The pod's requests, ``pods`` first, then by name. Read after the decision: on a live state
+            they can be newer than the verdicts.
         nominated: The pods that keep room. Read like ``resources``.
         candidates: If no node takes the pod: where preemption could make room, in row order.
         room_on: The node that the scheduler would nominate the pod for; "" = none.
         assigned_node: The node that the pod is on already, "" = none: the rest says where it would go today.
         start_time: Since when the kubelet there has had it, as in the pod's status; None = not known.
         others: How many other pods are pending; none of them is placed here.
-        warnings: What the caller should know of this answer.
+        warnings: The profile's warnings to the caller.
     """
 
     namespace: str
@@ -148,7 +148,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         is on ``assigned_node`` already, or ``held`` back.
 
         Raises:
-            LookupError: It was selected from a cached evaluation, which has not looked at all of it.
+            LookupError: It was selected from a cached evaluation, which has no reasons.
         """
         evaluation = choice.evaluation
         pod, profile, names = evaluation.pod.metadata, evaluation.profile, evaluation.names
@@ -202,16 +202,14 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def document(self) -> Document:
         """Return this as the public JSON document.
 
-        Keys: ``pod`` "namespace/name"; ``status``, the verdict on the pod; ``prefilter`` by plugin; ``nodes``
-        by name, each with its ``status``, ``scores`` by plugin and ``total`` (null when not scored), and
-        ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
-        ``feasible``; ``resources`` by name, each with the ``requested`` amount, the ``free`` amounts by node,
-        none of a resource that no node offers, and the amounts above 0 that nominated pods have ``kept``, by
-        node; ``nominated``, these pods by node;
-        ``preemption`` as in ``preemption_document``; ``otherwise``, the ``status`` and ``selected`` that a
-        pod would have if its gates or its group didn't hold it back, else null; ``otherPending``, the number
-        of other pending pods; ``warnings``; ``assignedNode`` and ``startTime`` of a pod that is on a node
-        already, else null.
+        Keys: ``pod`` "namespace/name"; ``status``, the verdict on the pod; ``prefilter`` by plugin;
+        ``profile``; ``seed``; ``selected``; ``ties``; ``evaluated``; ``feasible``; ``warnings``.
+        ``nodes``, by name, have a ``status``, ``scores`` by plugin, a ``total`` (null when not scored), and
+        ``rejections`` on request. ``resources``, by name, have the ``requested`` amount, and by node the
+        ``free`` amounts and those above 0 that nominated pods have ``kept``. ``nominated`` are these pods.
+        ``preemption`` is as in ``preemption_document``. ``otherwise`` has ``status`` and ``selected`` without
+        gates and group, if these hold the pod back. ``otherPending`` counts the other pending pods.
+        ``assignedNode`` and ``startTime`` are null unless the pod is on a node already.
         """
         verdict = {
             "status": {**_status(self.status), "message": self.message},
@@ -296,7 +294,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def _nominated(choice: Choice) -> tuple[str, ...]:
-    """Return what is to be known of a node that was selected before the others were looked at."""
+    """Return a note about a node that was selected before the others were evaluated."""
     if choice.evaluation.nominated is None:
         return ()
     return (f"node {choice.node_name} is nominated for the pod: while it fits, no other node is tried",)

@@ -23,7 +23,7 @@ MAX_EXTENDER_PRIORITY = 10
 """The highest score of an extender's scale."""
 
 SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
-"""What one point of an extender counts beside the plugins' points."""
+"""The value of one point of an extender in points of the plugins."""
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 def run_extender_filters(evaluation: Evaluation, positions: Int32s) -> None:
     """Ask the extenders that are interested, one after the other, about the candidates that are left.
 
-    ``positions`` (int32[M]) are the candidates that the plugins were asked about. The first extender is asked
-    about the feasible ones among them, each other one about what the ones before it leave.
+    ``positions`` (int32[M]) are the candidates of the plugins. The first extender gets the feasible ones
+    among them, each other one those that the ones before it leave.
 
     Raises:
         PluginFailureError: An extender that can't be ignored failed.
@@ -127,7 +127,7 @@ def _points(names: Sequence[str], answer: Sequence[tuple[str, int]]) -> Int64s:
 
 
 def bind_by_extender(profile: Profile, pod: Pod, node_name: str) -> Status | None:
-    """Return what the extender says that binds ``pod`` in place of the Bind plugins; None when they do.
+    """Return the status of the extender that binds ``pod`` instead of the Bind plugins; None when they do.
 
     Raises:
         PluginFailureError: It gave no answer that can be used; the pod may be bound.

@@ -1,4 +1,4 @@
-"""What the Filter plugins of an evaluation look at, which decides what can be tried or used again."""
+"""The parts that the Filter plugins of an evaluation read: they decide what can be tried or used again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _ABOUT_OTHERS = Part.PODS | Part.OUTSIDE | Part.OTHER_NODES
 
 
 def filters_read(evaluation: Evaluation) -> Part:
-    """Return all parts that they look at, once PreFilter ran.
+    """Return all parts that they read, once PreFilter ran.
 
-    Those whose PreFilter notes follow pods that come and go look at other nodes, too.
+    Plugins whose PreFilter notes follow pods that come and go read other nodes, too.
     """
     if evaluation.written.filters_read is None:
         parts = Part.NONE
@@ -42,7 +42,7 @@ def independent(evaluation: Evaluation) -> bool:
 
 
 def lasting(evaluation: Evaluation) -> bool:
-    """Return whether nodes are independent, and the answers change only with what the state has."""
+    """Return whether nodes are independent, and the answers change only with the state."""
     return independent(evaluation) and Part.OUTSIDE not in filters_read(evaluation)
 
 

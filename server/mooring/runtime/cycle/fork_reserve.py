@@ -44,7 +44,7 @@ class ForkReserve:
         self._kept: list[_Kept] = []
 
     def place(self, pod: Pod, node_name: str, calls: PluginCalls) -> None:
-        """Assume ``pod`` on the node where it was placed before, and keep what it reserved then.
+        """Assume ``pod`` on its earlier node, and keep what it reserved then.
 
         Raises:
             PluginFailureError: A plugin failed.

@@ -1,7 +1,7 @@
 """Full cycles over the live state, without the cache: evaluate against a consistent state, and assume.
 
 An evaluation takes no lock, unless the caller holds the state's. It reads the tables, and its answer counts
-only if nothing changed meanwhile; otherwise it is done again, at last on a private copy. Extenders are asked
+only if nothing changed meanwhile; otherwise it is repeated, at last on a private copy. Extenders are called
 once, over a private copy from the start: they take longer than the state stands still. A selected node is
 assumed under the state's lock, in one step with the check that nothing changed since the filters passed. When
 something did, that node alone is filtered again.
@@ -174,7 +174,7 @@ class FullCycle:
         return known, full
 
     def _assume(self, pod: Pod, profile: Profile, choice: Choice, progress: Progress | None) -> bool:
-        """Assume ``pod`` where it was decided to be; whether it still can be there, or needs no place."""
+        """Assume ``pod`` on its selected node; return whether it is there, or needs no place."""
         name, evaluation = choice.node_name, choice.evaluation
         if name is None or self._assume_at(choice.state_version, pod, name):
             return True
@@ -182,12 +182,12 @@ class FullCycle:
             again = self.assume_if_fits(pod, name, profile, progress)
         except NotFoundError:
             return False
-        # Reserve goes on with what is true of the state in which the pod was assumed.
+        # Reserve continues with the notes for the state in which the pod was assumed.
         evaluation.written = again.written
         return again.feasible_count > 0
 
     def _assume_at(self, version: int, pod: Pod, node_name: str) -> bool:
-        """Assume ``pod`` if nothing that a plugin could look at changed after ``version``; else False.
+        """Assume ``pod`` if nothing that a plugin could read changed after ``version``; else False.
 
         The one place where a full evaluation becomes a placement; the twin of ``cache.consistency``.
         """
@@ -206,8 +206,8 @@ class FullCycle:
     ) -> Evaluation:
         """Filter ``pod`` on the node and, when it fits, assume it there in one step; else nothing is changed.
 
-        The filters pass in the very state in which the pod is assumed: not the node alone has to be as it was
-        evaluated, but all that a filter may look at, such as the pods of a topology domain, claims, devices.
+        The filters pass in the very state in which the pod is assumed: besides the node, everything that a
+        filter may read is unchanged, such as the pods of a topology domain, claims and devices.
 
         Raises:
             NotFoundError: No such node (NODE_NOT_FOUND).

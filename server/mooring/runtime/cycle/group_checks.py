@@ -1,4 +1,4 @@
-"""What has to be the same for all pods of a group, and what of groups is not done here.
+"""The fields that have to be the same for all pods of a group, and the group features that are missing here.
 
 Mirrors ``validatePodGroup`` in ``schedule_one_podgroup.go``.
 """
@@ -21,7 +21,7 @@ _ALL = "all pods in a single pod group should have the same"
 def check_group(profile: Profile, group: PodGroupInfo, snapshot: Snapshot) -> Status | None:
     """Return why a group can't be tried, as an Error; None when it can.
 
-    What is not followed of groups is UnschedulableAndUnresolvable, by its name.
+    A group feature that is missing here is UnschedulableAndUnresolvable, by its name.
     """
     if group.group.spec.parent_composite_pod_group_name is not None:
         name = "/".join(group.key)

@@ -1,6 +1,6 @@
 """The cycle of a pod group: where it could be, whether its pods fit there, and which place is the best.
 
-All pods of the group are tried in each placement, each beside those before it, on a private copy of the
+All pods of the group are tried in each placement, each together with those before it, on a copy of the
 state, which is as it was when the cycle ends. Mirrors ``schedule_one_podgroup.go``.
 """
 
@@ -67,9 +67,7 @@ PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 
 
 Quick = Callable[[PlacementColumns], FirstChoices]
-"""Decides the first of the group's pods in each placement, each pod beside those before it, while it finds a
-node.
-"""
+"""Decides the first of the group's pods in each placement, together with those before it, until one fails."""
 
 
 class NeedsCopyError(Exception):
@@ -160,7 +158,7 @@ class GroupCycle:
     def run(self) -> GroupDecision:
         """Decide, and find out what could be done for a group that fits nowhere.
 
-        ``world`` is as before then, unless other pods would have to make room.
+        ``world`` is unchanged then, unless other pods would have to make room.
 
         Raises:
             PluginFailureError: A plugin failed.
@@ -175,7 +173,7 @@ class GroupCycle:
         return self._with_room(self._run())
 
     def _with_room(self, decision: GroupDecision) -> GroupDecision:
-        """Return the decision with what could be done about it."""
+        """Return the decision with the ways to make room for the group."""
         plugins = self._profile.pod_group_post_filter
         if decision.status.code is not Code.UNSCHEDULABLE or not plugins:
             return decision
@@ -244,14 +242,14 @@ class GroupCycle:
         state, calls = CycleState(), self._calls
         calls.check()
         before, pods = self._scheduled, self._group.pods
-        # As long as no pod has a node, every placement is asked about in the same words.
+        # Until a pod has a node, the question is the same for every placement.
         status = self._feasible(state, PlacementProgress(before, len(pods)), calls)
         if status.code is Code.UNSCHEDULABLE:
             rejected = rejected_group(*status.reasons)
             return tuple(TriedPlacement(one, rejected, ()) for one in placements)
         known = self._at_once(placements)
         status = self._feasible(state, PlacementProgress(before + len(pods), 0), calls)
-        # What a placement can't take any more it can't take later either.
+        # A placement that is full now stays full.
         all_get_nodes = (known.counts == len(pods)) & (status.code is not Code.UNSCHEDULABLE)
         verdict = _verdict(status)
         if all_get_nodes.all():
@@ -288,7 +286,7 @@ class GroupCycle:
     def _one_by_one(
         self, placement: GroupPlacement, known: Sequence[Choice], before: int, state: CycleState
     ) -> TriedPlacement:
-        """Try the pods, of which the first are decided already."""
+        """Try the pods; the first are decided already."""
         group, world = self._group, self._world
         members: list[GroupMember] = []
         placed: list[str] = []

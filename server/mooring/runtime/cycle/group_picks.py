@@ -1,4 +1,4 @@
-"""What decides between equals while a group is tried."""
+"""The choices between equals while a group is tried."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ class SeededPicks:
         return choose(self._seed, self._uid, len(names))
 
     def again(self) -> None:
-        """Go on as before."""
+        """Continue after the last pick."""

@@ -1,4 +1,4 @@
-"""What came of trying a pod group: in each placement, and as a whole."""
+"""The results of trying a pod group: in each placement, and as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mooring.framework.view import Snapshot
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, FirstChoices
 
 UNSCHEDULABLE_GROUP = "pod group is unschedulable"
-"""What begins what is said of a group, and of its pods, that was rejected as a whole."""
+"""The first words about a group, and about its pods, that was rejected as a whole."""
 
 
 def rejected_group(*reasons: str) -> Status:
@@ -26,19 +26,19 @@ def rejected_group(*reasons: str) -> Status:
 
 
 def cause_of(status: Status) -> str:
-    """Return what kube-scheduler says of a status when it stands for an error in another sentence."""
+    """Return kube-scheduler's text of a status that stands for an error in another sentence."""
     return UNSCHEDULABLE_GROUP if status.reasons[:1] == (UNSCHEDULABLE_GROUP,) else status.message
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """What a placement has for one pod of the group.
+    """The result of a placement for one pod of the group.
 
     Attributes:
         pod: The pod.
         choice: The decision; None when the pod was not tried, since the group was given up before.
         status: The verdict on the pod.
-        message: What is said of it; "" when it has a node.
+        message: The reason; "" when it has a node.
         nominated: The node that is nominated for it from now on, if it is not bound: "" = none, None = the
             one that was.
     """
@@ -112,7 +112,7 @@ class NodeNames(Sequence[str]):
 
 
 def placed_all(members: Sequence[GroupMember]) -> TypeGuard[PlacedMembers]:
-    """Return whether ``members`` are such; ``isinstance`` takes ten times as long, and is asked often."""
+    """Return whether ``members`` are such; ``isinstance`` takes ten times as long, and runs often."""
     return type(members) is PlacedMembers
 
 
@@ -190,7 +190,7 @@ class PlacementScores:
     Attributes:
         plugin: The plugin.
         weight: Its weight.
-        raw: What it said.
+        raw: Its score.
         normalized: The same as 0..100.
     """
 
@@ -202,19 +202,19 @@ class PlacementScores:
 
 @dataclass(frozen=True, slots=True)
 class GroupDecision:
-    """What was decided for a group.
+    """The decision about a group.
 
     Attributes:
         group: Its object.
         status: The verdict on the group. With Success its pods that have a node may be bound.
         members: One per pod that has no node yet, in their order.
         tried: Every placement, in the order in which they were tried.
-        taken: Which of them the group gets, or which one ``members`` is told of; -1 when none was tried.
+        taken: Which of them the group gets, or which one ``members`` is about; -1 when none was tried.
         compared: Which of them were scored; none when at most one takes the group.
         scores: Their scores, by plugin.
         ties: Which of them have the highest total.
-        preemption: What could be done for a group that fits nowhere; None unless that was asked.
-        state_version: The version of the state that was evaluated; 0 where something else had a say.
+        preemption: The ways to make room for a group that fits nowhere; None unless requested.
+        state_version: The version of the state that was evaluated; 0 if anything else mattered.
     """
 
     group: PodGroup
@@ -230,7 +230,7 @@ class GroupDecision:
 
     @property
     def message(self) -> str:
-        """What the group's condition says."""
+        """The message of the group's condition."""
         return self.status.message
 
     @property
@@ -240,7 +240,7 @@ class GroupDecision:
 
     @property
     def room(self) -> Candidate | None:
-        """Where all victims go so that the group fits, with the node of its first pod; None = nowhere."""
+        """The victims that make the group fit, with the node of its first pod; None = there are none."""
         found = self.preemption
         if found is None or not found.status.ok or not found.nominations:
             return None
@@ -252,14 +252,14 @@ def settled(
 ) -> tuple[GroupMember, ...]:
     """Return what becomes of each pod, given what becomes of the group.
 
-    Mirrors ``submitPodGroupAlgorithmResult``. ``waiting`` are all its pods, of which ``members`` were tried.
+    Mirrors ``submitPodGroupAlgorithmResult``. ``waiting`` are all its pods; ``members`` were tried.
     """
     rest = (GroupMember(pod, None, status, status.message) for pod in waiting[len(members) :])
     return (*(_settled(status, member) for member in members), *rest)
 
 
 def after_preemption(decision: GroupDecision, found: GroupPreemption) -> GroupDecision:
-    """Return the decision with what PodGroupPostFilter said; pods that were not tried don't tell of it.
+    """Return the decision with PodGroupPostFilter's status, which untried pods don't mention.
 
     Mirrors ``applyPodGroupPostFilterResult``.
     """

@@ -1,4 +1,4 @@
-"""What could be done for a group that fits nowhere: PodGroupPostFilter, and the cluster without some pods.
+"""Ways to make room for a group that fits nowhere: PodGroupPostFilter, and the cluster without some pods.
 
 Mirrors ``RunPodGroupPostFilterPlugins`` in ``framework/runtime/framework.go`` and the mutable snapshot that
 ``preemption/podgrouppreemption.go`` works on.
@@ -41,7 +41,7 @@ class TriedAgain:
 
     Args:
         world: A private copy of the state, for nothing else from now on.
-        rejected: What was decided about the group.
+        rejected: The decision about the group.
         again: Tries it there once more.
         calls: How plugins are called.
     """
@@ -98,10 +98,9 @@ class TriedAgain:
         return False
 
     def _fits(self, touched: Collection[str]) -> bool:
-        """Return whether all assignments pass the filters, each beside those before it.
+        """Return whether all assignments pass the filters, each together with those before it.
 
-        They did before pods came to ``touched`` nodes; the other nodes needn't be looked at where no plugin
-        looks at one for what it says of another.
+        They did before pods came to ``touched`` nodes; others are skipped if no plugin reads across nodes.
         """
         counted: list[str] = []
         try:

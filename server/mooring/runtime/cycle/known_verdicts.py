@@ -1,4 +1,4 @@
-"""What Filter said of the nodes for a pod that none takes, for pods like it that come later."""
+"""Filter's verdicts about a pod that no node takes, for later pods like it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _REASON_BYTES = 80
 
 @dataclass(frozen=True, slots=True)
 class EarlierVerdicts:
-    """What Filter said for one pod.
+    """Filter's verdicts about one pod.
 
     Attributes:
         skipped: The PreFilter plugins that skipped then.
-        read: What the others look at.
+        read: The parts that the others read.
         rows: int32[N], the candidates.
         versions: int64[N], the versions that they had.
         codes: int32[N], an index into ``statuses``.
-        statuses: What was said.
+        statuses: The distinct verdicts.
     """
 
     skipped: frozenset[str]
@@ -46,10 +46,10 @@ class EarlierVerdicts:
 
 
 class KnownVerdicts:
-    """Verdicts by profile and by what the pod says, beside its name. Safe from any thread.
+    """Verdicts by profile and by the pod's fields besides its name. Safe from any thread.
 
-    What is said of a node is true until the node, its pods, those nominated for it, or an object that is
-    neither changes.
+    A verdict on a node is true until the node, its pods, those nominated for it, or an object that is neither
+    changes.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class KnownVerdicts:
         self._bytes = 0
 
     def recall(self, evaluation: Evaluation, as_of: AsOf) -> Recalled:
-        """Give ``evaluation``, for which PreFilter left all candidates, what is known of them."""
+        """Give ``evaluation``, for which PreFilter left all candidates, the known verdicts."""
         key = evaluation.profile.cache_key, as_of.like
         rows = evaluation.rows
         versions = as_of.versions.take(rows, mode="clip")
@@ -71,7 +71,7 @@ class KnownVerdicts:
         return Recalled(self, key, versions, np.flatnonzero(changed).astype(np.int32))
 
     def put(self, key: tuple[str, LikePods], verdicts: EarlierVerdicts) -> None:
-        """Keep what was said of all nodes, none of which is feasible."""
+        """Keep the verdicts on all nodes, none of which is feasible."""
         before = self._known.get(key)
         self._bytes += verdicts.nbytes - (before.nbytes if before is not None else 0)
         if self._bytes > _MAX_BYTES:
@@ -87,13 +87,13 @@ class KnownVerdicts:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What was known before an evaluation.
+    """The verdicts known before an evaluation.
 
     Attributes:
         known: Who keeps it.
         key: The key of the pod there.
-        versions: int64[N], those of the candidates before Filter looked at them.
-        unknown: int32[U], the positions of those of which nothing is known.
+        versions: int64[N], those of the candidates before Filter read them.
+        unknown: int32[U], the positions of the candidates without a known verdict.
     """
 
     known: KnownVerdicts
@@ -102,7 +102,7 @@ class Recalled:
     unknown: Int32s
 
     def keep(self, evaluation: Evaluation) -> None:
-        """Keep what ``evaluation`` says of the candidates, if all are rejected until they change."""
+        """Keep the verdicts of ``evaluation``, if all candidates are rejected until they change."""
         if not evaluation.codes.all() or not lasting(evaluation) or _takes_notes(evaluation):
             return
         skipped, read = frozenset(evaluation.written.skipped), filters_read(evaluation)
@@ -117,6 +117,6 @@ def _same(some: Int32s, others: Int32s) -> bool:
 
 
 def _takes_notes(evaluation: Evaluation) -> bool:
-    """Return whether a plugin may note at Filter what it looks at when no node takes the pod."""
+    """Return whether a plugin may note at Filter what it reads when no node takes the pod."""
     asked = (each for each in evaluation.profile.filter if each.name not in evaluation.written.skipped)
     return any(isinstance(each.plugin, PostFilterPlugin) for each in asked)

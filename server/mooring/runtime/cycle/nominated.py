@@ -15,8 +15,8 @@ def reject_for_nominated(evaluation: Evaluation, positions: Int32s, calls: Plugi
     """Reject the candidates at ``positions`` that don't do once the pods nominated for them have come.
 
     Only pods of the same or a higher priority count. For each node they are tried there, and the
-    filters look at that node. This comes first: a node that is rejected so is not
-    looked at without the other pods.
+    filters read that node. This comes first: a node that is rejected so is not
+    tried without the other pods.
     """
     crowded = _with_guests(evaluation, positions)
     if not crowded:

@@ -14,7 +14,7 @@ from mooring.runtime.profiles.profile import Profile
 
 
 def evaluate_normalized(raw: Callable[[], Mapping[str, Int64s]]) -> Run:
-    """Return an evaluation that takes the raw scores (int64[N] by plugin) from ``raw`` in place of Score.
+    """Return an evaluation that takes the raw scores (int64[N] by plugin) from ``raw`` instead of Score.
 
     PreFilter and PreScore run for the cycle state that they write; plugins that skip add nothing.
     """

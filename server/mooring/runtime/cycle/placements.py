@@ -70,7 +70,7 @@ def feasible_so_far(
     progress: PlacementProgress,
     calls: PluginCalls,
 ) -> Status:
-    """Return Success, Wait or Unschedulable: the worst of what the plugins say.
+    """Return Success, Wait or Unschedulable: the worst of the plugins' statuses.
 
     Raises:
         PluginFailureError: A plugin raised, or returned something else.

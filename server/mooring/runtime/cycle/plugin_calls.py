@@ -28,7 +28,7 @@ class Observer:
     """Records measurements; this one drops them. Called from many threads."""
 
     def measures_plugins(self) -> bool:
-        """Return whether to record how long each plugin runs; asked once for each decision."""
+        """Return whether to record how long each plugin runs; called once for each decision."""
         return False
 
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
@@ -69,7 +69,7 @@ class Progress(Protocol):
 
     Attributes:
         plugin: The plugin that runs, "" between plugins.
-        extension_point: Where it runs, for example ``Filter``.
+        extension_point: Its point, for example ``Filter``.
         answered_by: Afterwards ``cache``, or ``full`` with the reason in brackets.
         may_call_plugins: Whether plugins may be called, which takes longer than some callers can wait.
     """
@@ -123,7 +123,7 @@ class PluginCalls:
         observer: Takes the measurements.
         final: Whether a failure is the plugin's. It isn't while the tables change under it, and needs no
             report where the pod is evaluated again.
-        known: What Filter plugins said before, where they need not be called again; None = nothing.
+        known: Earlier verdicts of Filter plugins that need not be called again; None = nothing.
         seconds: Gets the seconds that each plugin takes; None = the decision is not measured.
 
     Attributes:
@@ -180,7 +180,7 @@ class PluginCalls:
         if not self._allowed:
             raise NeedsPluginsError
         check()
-        # A plugin that looks for victims has others asked on its way.
+        # A plugin that seeks victims calls other plugins on its way.
         caller, its_point, before = progress.plugin, progress.extension_point, RUNNING.check
         RUNNING.check = check
         progress.plugin, progress.extension_point = plugin, point
@@ -191,7 +191,7 @@ class PluginCalls:
         except (MooringError, NodesChangedError):
             raise
         except NotWrittenError as error:
-            # The profile's doing, not the plugin's: no traceback would tell more.
+            # The profile's doing, not the plugin's: a traceback would add nothing.
             raise plugin_failure(plugin, point, str(error)) from error
         except Exception as error:
             if self._final():
@@ -282,7 +282,7 @@ class PluginAccess:
 
     Args:
         observer: Takes the measurements.
-        known: What Filter plugins said before.
+        known: Earlier verdicts of Filter plugins.
         progress: Where the decision is; None = it has no deadline.
         final: As in ``PluginCalls``.
 

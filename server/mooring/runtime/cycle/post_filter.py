@@ -32,7 +32,7 @@ NOT_ASKED = Status.unresolvable()
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What makes room for a pod that no node takes.
+    """The way to make room for a pod that no node takes.
 
     Attributes:
         candidate: The node, and who has to go.
@@ -45,10 +45,10 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What came of looking for room.
+    """The result of seeking room.
 
     Attributes:
-        room: The room; None where there is none.
+        room: The room; None if there is none.
         nominated: The node that is nominated for the pod from now on; "" = none, None = as it was.
     """
 
@@ -105,8 +105,8 @@ def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> S
     decides.
 
     Returns:
-        Success when the pod will fit soon, with what the plugins before that one said, or when there is no
-        such plugin; else what is said of it.
+        Success when the pod will fit soon, with the messages of the plugins before that one, or when there
+        is no such plugin; else the reason.
     """
     plugins = evaluation.profile.post_filter
     nodes = EvaluatedNodes(evaluation, calls, start)
@@ -177,8 +177,7 @@ def _in_the_end(verdict: Status, preemption: Status) -> Status:
 def preempt(
     evaluation: Evaluation, calls: PluginCalls, given: Sequence[Candidate] | None, start: int
 ) -> Preemption:
-    """Return what the profile's first preempting plugin says; ``evaluation`` has what Filter said of the
-    nodes.
+    """Return the answer of the profile's first preempting plugin; ``evaluation`` has Filter's verdicts.
 
     Raises:
         NotFoundError: It has none (PLUGIN_NOT_FOUND).

@@ -1,4 +1,4 @@
-"""PreFilter: the plugins look at the pod once, and may narrow the nodes or reject the pod.
+"""PreFilter: the plugins read the pod once, and may narrow the nodes or reject the pod.
 
 Mirrors ``RunPreFilterPlugins`` in ``framework/runtime/framework.go``.
 """
@@ -110,6 +110,6 @@ def _allowed(evaluation: Evaluation, names: frozenset[str] | None, limiting: lis
 
 
 def reject_left_out(evaluation: Evaluation, left_out: Bools) -> None:
-    """Say of the candidates in ``left_out`` (bool[N]) which plugins don't name them."""
+    """Name the plugins that leave out the candidates in ``left_out`` (bool[N])."""
     outside = Status.unresolvable(f"node(s) didn't satisfy plugin(s) {_go_list(evaluation.written.limiting)}")
     evaluation.codes[left_out] = evaluation.number_of(outside)

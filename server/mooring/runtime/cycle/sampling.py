@@ -30,7 +30,7 @@ def nodes_to_find(percentage: int | None, count: int, compares: bool) -> int:
     Args:
         percentage: ``percentageOfNodesToScore``: None = every node; 0 = 50 % less one per 125 nodes,
             at least 5; else 1..100.
-        count: How many nodes there are to look at.
+        count: How many nodes there are to evaluate.
         compares: Whether feasible nodes are compared; else the first one will do.
     """
     if percentage is None:
@@ -47,10 +47,10 @@ def nodes_to_find(percentage: int | None, count: int, compares: bool) -> int:
 def search(order: Int32s, fits: Bools, start: int, wanted: int) -> tuple[Int32s, Int32s]:
     """Look for ``wanted`` feasible nodes from ``start`` (0 or more) on.
 
-    ``order`` (int32[M]) says where in ``fits`` (bool[N]) the nodes are that can be looked at.
+    ``order`` (int32[M]) are the positions in ``fits`` (bool[N]) of the nodes to evaluate.
 
     Returns:
-        int32[F], what was found, and int32[L], all looked at. One feasible node too many ends the search.
+        int32[F], the found ones, and int32[L], all evaluated. One feasible node too many ends the search.
     """
     turned = np.roll(order, -(start % len(order)))
     passed = np.flatnonzero(fits[turned])
@@ -60,7 +60,7 @@ def search(order: Int32s, fits: Bools, start: int, wanted: int) -> tuple[Int32s,
 
 
 def search_order(nodes: NodeTable, rows: Int32s) -> Int32s:
-    """int32[N]: the positions in ``rows`` (int32[N]) in the order in which they are looked at.
+    """int32[N]: the positions in ``rows`` (int32[N]) in the order in which they are evaluated.
 
     The zones take turns, the one with the oldest node first, and so do the nodes of each zone.
     """

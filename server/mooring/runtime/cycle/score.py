@@ -76,7 +76,7 @@ def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict
 def run_score(
     evaluation: Evaluation, view: NodeView, skipped: set[str], calls: PluginCalls
 ) -> dict[str, Int64s]:
-    """int64[F] by plugin: what the Score plugins but the ``skipped`` ones say of the nodes of ``view``."""
+    """int64[F] by plugin: the scores of the nodes of ``view``, without the ``skipped`` plugins."""
     raw = {}
     with calls.point("Score"):
         for enabled in evaluation.profile.score:
@@ -89,7 +89,7 @@ def run_score(
 
 
 def run_pre_score(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> set[str]:
-    """Run the PreScore plugins; the names of those that skip. Where nothing is scored none runs."""
+    """Run the PreScore plugins if any score; return the names of those that skip."""
     skipped: set[str] = set()
     if not (evaluation.profile.has_scoring or evaluation.profile.extenders):
         return skipped

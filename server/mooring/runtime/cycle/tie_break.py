@@ -30,7 +30,7 @@ def choose(seed: int, uid: str, count: int) -> int:
 
 
 def mix64_of_each(seed: int, uids: Iterable[str]) -> Sequence[int]:
-    """Return ``mix64`` of each, for less."""
+    """Return ``mix64`` of each, at a lower cost."""
     each: list[int] = mix64_column(seed, uids).tolist()
     return each
 

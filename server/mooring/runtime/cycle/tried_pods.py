@@ -1,4 +1,4 @@
-"""Where pods are in a what-if: in a private copy of the state, or as sums of what they take."""
+"""The places of pods in a what-if: in a private copy of the state, or as sums of their usage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TriedPods(Protocol):
 
 
 class PodsOnFork:
-    """``TriedPods`` in a private copy of the state, for filters that look at the pods themselves.
+    """``TriedPods`` in a private copy of the state, for filters that read the pods themselves.
 
     Args:
         cluster: The copy. It changes with the pods.
@@ -76,9 +76,9 @@ class PodsOnFork:
 
 
 class PodsAsSums:
-    """``TriedPods`` as the sums that filters read which look at nothing of a pod but what it takes.
+    """``TriedPods`` as sums, for filters that read nothing of pods but their usage.
 
-    The tables are those of ``cluster``, but for what the pods on each node request.
+    The tables are those of ``cluster``, but for the requests of the pods on each node.
     """
 
     def __init__(self, cluster: ClusterState) -> None:
@@ -136,7 +136,7 @@ class PodsAsSums:
         return self._amounts(kind.usage)
 
     def _amounts_of(self, usage: PodUsage) -> Int64s:
-        """As ``_of``. What no node offers has no column, and is not counted."""
+        """As ``_of``. A resource that no node offers has no column, and is not counted."""
         amounts = np.zeros(len(self._sums), np.int64)
         amounts[PODS_ROW] = 1
         amounts[-2:] = wrapped(usage.non_zero_cpu), wrapped(usage.non_zero_memory)

@@ -1,4 +1,4 @@
-"""Nodes with other pods on them: what the Filter plugins would say of them then.
+"""Nodes with other pods on them, and the verdicts of the Filter plugins on them.
 
 Mirrors ``RunFilterPluginsWithNominatedPods`` and the PreFilter extensions AddPod and RemovePod in
 ``framework/runtime/framework.go``: what PreFilter noted is not found out again; the plugins that have
@@ -24,7 +24,7 @@ from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.tried_pods import PodsAsSums, PodsOnFork, TriedPods
 
 NO_PODS = Part.NODES | Part.RESOURCES | Part.OBJECTS
-"""What a filter reads that looks at nothing of the pods but what they request."""
+"""The parts read by a filter that reads nothing of pods but their requests."""
 
 
 class NodesWhatIf:
@@ -65,7 +65,7 @@ class NodesWhatIf:
         self._tell(method, node_name, other)
 
     def crowded(self, node_name: str) -> Status:
-        """Return what is said of the node once the pods nominated for it have come; Success without any."""
+        """Return the node's status once the pods nominated for it have come; Success without any."""
         guests = self._guests(node_name)
         if not guests:
             return SUCCESS
@@ -93,7 +93,7 @@ class NodesWhatIf:
             crowded = self.crowded(node_name)
             return crowded if not crowded.ok else self._filtered([node_name])[0]
         except PluginFailureError as failure:
-            # As there, it is this node that can't be helped; the other ones can.
+            # As in kube-scheduler, only this node can't be helped; the other ones can.
             return Status.error(failure.message)
 
     def _each(self, node_names: Sequence[str]) -> list[Status]:
@@ -162,7 +162,7 @@ class SummedNodes:
 
 
 def pods_to_try(evaluation: Evaluation) -> TriedPods:
-    """Return the evaluation's pods to try changes on: as sums, where the filters look at nothing else."""
+    """Return the evaluation's pods to try changes on: as sums, if the filters read nothing else."""
     if filters_read(evaluation) in NO_PODS:
         return PodsAsSums(evaluation.cluster)
     return PodsOnFork(evaluation.cluster.fork())

@@ -71,7 +71,7 @@ class GroupCycles:
     def _decide_as_it_is(
         self, group: PodGroupInfo, profile: Profile, seed: int, progress: Progress | None
     ) -> GroupDecision | None:
-        """Decide by what is known of the state, of which no copy is made; None where one is needed."""
+        """Decide by the live state's evaluations, without a copy; None if a copy is needed."""
         cluster = self._cluster
         version, calls = cluster.version, self._full.attempt_for(profile, progress)
         quick = self._quick(self._live(version), None, group, profile, seed, progress)

@@ -29,12 +29,12 @@ class MovedOnError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiveEvaluations:
-    """What is known of the live state.
+    """The evaluations of the live state.
 
     Attributes:
         cache: Its evaluations.
-        placement_batch: What decides by them in all placements at once.
-        version: The version of the state that is decided about.
+        placement_batch: Decides by them in all placements at once.
+        version: The version of the state to decide for.
     """
 
     cache: EvaluationCache
@@ -43,15 +43,15 @@ class LiveEvaluations:
 
 
 class GroupDecisions:
-    """Decides about the same pods in each placement of a group, all of them in one pass where that can be.
+    """Decides for the same pods in each placement of a group, for all of them in one pass if possible.
 
     Otherwise it is done once for equal placements. Two are equal for the pods when their nodes, one after the
     other, are in the same resource states and have the same scores apart from these. For one thread.
 
-    What is known of the live state is used for as long as that is what the copy was made of.
+    The live state's evaluations are used as long as the copy was made of the same version.
 
     Args:
-        live: What is known of the live state, as it was when the copy was made; None = it is not used.
+        live: The live state's evaluations when the copy was made; None = they are not used.
         world: A private copy of the state; None = there is none, and only the live state as it was will do.
         profile: That of the pods, as in ``profile.grouped``.
         pods: The pods, in their order.
@@ -124,7 +124,7 @@ class GroupDecisions:
         return EvaluationCache(self._world)
 
     def _key(self, rows: Int32s) -> tuple[int, bytes] | None:
-        """Return all of ``rows`` that the decisions depend on; None where the state has moved on."""
+        """Return everything about ``rows`` that the decisions depend on; None if the state has moved on."""
         tracker = self._cache.tracker
         with self._cache.cluster.lock:
             if self._live is not None and self._live.version != tracker.version:

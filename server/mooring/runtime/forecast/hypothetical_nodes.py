@@ -1,4 +1,4 @@
-"""New nodes of several groups as columns, with what pods left on them; each group is a world of its own."""
+"""New nodes of several groups as columns, with the effects of pods; each group is a world of its own."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class _Counts:
 
 
 class HypotheticalNodes:
-    """So many new nodes of each of G groups. For one thread.
+    """Some new nodes of each of G groups. For one thread.
 
     Args:
         snapshot: Tables that have a node of each group.
         rows: int32[G], these nodes.
         counts: int64[G], how many there are of each, 1 or more.
-        rules: All that ``allow`` will be asked about, of the same groups.
+        rules: All rules that ``allow`` will get, of the same groups.
 
     Attributes:
         view: All R nodes, group by group, to ask about room alone.
@@ -82,7 +82,7 @@ class HypotheticalNodes:
             totals: int32[R], of each node; ``REJECTED`` = it is rejected.
             groups: bool[G], the groups that may take it.
             mixed: Decides between nodes of equal totals, as ``mix64`` gives it.
-            usage: What it takes.
+            usage: Its usage.
             kind: The number of its kind.
         """
         selected = leader_of_each(totals, self._first, self._group, mixed)
@@ -148,7 +148,7 @@ class HypotheticalNodes:
 
 
 def distinct(rules: Sequence[Rule]) -> list[Rule]:
-    """Return rules of which equal sorts of pods are the same object."""
+    """Return rules in which equal sorts of pods are the same object."""
     known: dict[tuple[object, ...], CountedPods] = {}
 
     def same(pods: CountedPods) -> CountedPods:

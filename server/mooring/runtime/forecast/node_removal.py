@@ -23,7 +23,7 @@ from mooring.runtime.profiles.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class _KnownTemplate:
-    """What is known of a template in one version of the state.
+    """The branch of a template in one version of the state.
 
     Attributes:
         pod: One of its pods.
@@ -39,7 +39,7 @@ class _KnownTemplate:
 class NodeRemovalForecast:
     """Decides for pods as if a node and its pods were gone. For one thread.
 
-    What it knows of a template serves all nodes, for as long as the state stays unchanged.
+    A template's branch serves all nodes, for as long as the state stays unchanged.
 
     Args:
         cache: The cached evaluations over the state.

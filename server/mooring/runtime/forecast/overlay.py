@@ -62,7 +62,7 @@ class Branch:
         self._behind = 0
         self._calls = calls
         self._use(totals.base)
-        # What is learned for ids of another generation goes into another array.
+        # Scores of another generation's ids go into another array.
         self.values = self._resources.states.values.data
 
     def twin(self) -> Branch:
@@ -104,7 +104,7 @@ class Branch:
         """Take in the rows that pods were placed on since the last time.
 
         Raises:
-            NotCachedError: What is new can't be told apart from the state.
+            NotCachedError: A new resource state can't be told apart from the state's.
             BeginAgainError: The state has moved too far.
         """
         rows = moved[self._behind :]

@@ -40,7 +40,7 @@ _CHECKED = 64
 """Pods between two checks whether the caller still waits."""
 
 _OTHER_PODS = Part.PODS | Part.AFFINITIES | Part.FEASIBLE | Part.OUTSIDE
-"""What tells nodes apart that are alike, once they have pods; of room more is known."""
+"""The parts by which like nodes differ once they have pods, room aside."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,11 +48,11 @@ class _Template:
     """Pods that are alike.
 
     Attributes:
-        kind: What they count as.
+        kind: Their kind.
         resources: The scores of room.
         calls: The way to call the plugins.
         fits: bool[G], whether an empty node of each group takes one, as far as that is up to the node.
-        rules: What else decides, by number.
+        rules: Further rules, by number.
     """
 
     kind: PodKind
@@ -117,7 +117,7 @@ class ParallelGroups:
         seed: int,
         check: Callable[[], None],
     ) -> Int32s:
-        """int32[P, A]: which node of each group a pod gets, of so many, by number; ``REJECTED`` = none.
+        """int32[P, A]: which of these nodes of each group a pod gets, by number; ``REJECTED`` = none.
 
         Args:
             groups: int32[A], the groups.
@@ -143,10 +143,10 @@ class ParallelGroups:
         return places
 
     def left_by_plenty(self, indices: Sequence[int]) -> Bools | None:
-        """bool[P, G]: which pods get no node of each group, of which there are as many nodes as pods.
+        """bool[P, G]: which pods get no node of a group with as many nodes as there are pods.
 
         Then there is always an empty one, so that neither room nor other pods of a node keep a pod from it.
-        None where a pod may go to no empty node, as it has to be near others.
+        None if a pod may go to no empty node, since it has to be near others.
         """
         rules = distinct(self._rules)
         if any(isinstance(rule, Near) and any(pods.by_node for pods in rule.pods) for rule in rules):

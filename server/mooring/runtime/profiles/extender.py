@@ -1,4 +1,4 @@
-"""What the runtime asks of an extender: a program outside mooring that takes part in decisions.
+"""The runtime's interface of an extender: a program outside mooring that takes part in decisions.
 
 Mirrors the interface ``Extender`` in ``k8s.io/kube-scheduler/framework/extender.go``.
 """
@@ -70,7 +70,7 @@ class Extender(Protocol):
 
         Raises:
             PluginUnavailableError: It did not answer.
-            PluginFailureError: It failed, or named a node that was not asked about.
+            PluginFailureError: It failed, or named a node that it was not given.
             NotFoundError: The pod or a node is gone.
         """
         ...

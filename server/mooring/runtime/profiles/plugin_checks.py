@@ -28,7 +28,7 @@ def check_plugin_class(name: str, kind: type[Plugin[Any]]) -> None:
     """Check that ``kind`` can serve every point it claims.
 
     Raises:
-        PluginDefinitionError: A method is missing or can't be called as the point calls it; both or
+        PluginDefinitionError: A method is missing or has another signature than the point; both or
             none of the two forms of Filter or Score are there; two ways to normalise are declared;
             ``Args`` is not a dataclass.
     """

@@ -115,8 +115,8 @@ class Profile:
             lists them.
         extenders: Those that take part, in the order in which they are called; none outside the scheduler.
         not_evaluated: Unknown plugins of the profile's file, skipped on request.
-        binds_at_once: Whether a binding can be sent ahead, and nothing comes after it. What comes before
-            it is known from PreBindPreFlight, which does not take long.
+        binds_at_once: Whether a binding can be sent ahead, and nothing follows it. PreBindPreFlight shows,
+            quickly, whether anything comes before it.
         reserves_for_pre_bind: Whether the plugins of PreBind are all among those of Reserve: what has nothing
             to do for a pod there has nothing to do for it here.
     """
@@ -208,7 +208,7 @@ class Profile:
 
     @property
     def grouped(self) -> Profile:
-        """What decides about a pod in the cycle of its group: without what is asked before or after it."""
+        """The profile for a pod in the cycle of its group: without the points before and after it."""
         made = self._grouped
         if not made:
             # Two threads may make one each, which say the same.
@@ -232,7 +232,7 @@ class Profile:
 
     @property
     def samples(self) -> bool:
-        """Whether the search for nodes may end before all were looked at."""
+        """Whether the search for nodes may end before all were evaluated."""
         return self.percentage_of_nodes_to_score not in (None, 100)
 
     @property
@@ -253,7 +253,7 @@ class Profile:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What an answer of this profile should say."""
+        """The warnings that answers of this profile carry."""
         said = []
         if self.unsupported:
             names = ", ".join(self.unsupported)

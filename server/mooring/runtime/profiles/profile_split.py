@@ -15,7 +15,7 @@ from mooring.framework.remembering import ByIdentity
 from mooring.runtime.profiles.profile import Profile
 
 _MAX_PROFILES = 1 << 6
-"""Profiles, and parts of profiles, of which the halves are remembered."""
+"""Profiles, and parts of profiles, whose halves are remembered."""
 
 _COMMITTING = tuple(point.base for point in POINTS.values() if point.commits)
 
@@ -134,7 +134,7 @@ class ClaimSplit(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, profile: Profile, readers: frozenset[str]) -> ClaimSplit:
-        """Return the parts of ``profile``, of which the plugins with these names read claims."""
+        """Return the parts of ``profile``; the plugins with these names read claims."""
         others = narrowed(profile, lambda plugin: plugin.name not in readers)
         reading = narrowed(profile, lambda plugin: plugin.name in readers)
         after = max((at for at, each in enumerate(profile.filter, 1) if each.name not in readers), default=0)

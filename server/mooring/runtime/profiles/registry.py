@@ -33,7 +33,7 @@ class Registration:
 
     Attributes:
         name: The plugin's name.
-        source: Where it comes from, for people: ``in-tree``, ``in code``, a reference or a distribution.
+        source: Its origin, for people: ``in-tree``, ``in code``, a reference or a distribution.
         load: Gives the factory; imports the plugin's package when it is called for the first time.
         announced: Whether an installed package announces it; else it was named here, in code or by reference.
     """

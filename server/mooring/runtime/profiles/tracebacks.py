@@ -1,4 +1,4 @@
-"""Where plugins raise, for their authors: the traceback in the log, once for each place."""
+"""Tracebacks of plugins, for their authors: one in the log for each place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tracebacks:
         self._lock = threading.Lock()
 
     def tell(self, plugin: str, extension_point: str, error: Exception) -> None:
-        """``plugin`` raised ``error``; to be called where that is caught."""
+        """Log that ``plugin`` raised ``error``; called in the ``except`` clause."""
         trace = _from_the_plugin_on(error.__traceback__)
         file, line = _innermost(trace)
         with self._lock:

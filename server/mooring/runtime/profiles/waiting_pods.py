@@ -62,7 +62,7 @@ class PodAtPermit:
 
     @property
     def end(self) -> float:
-        """When it waits no longer, by its clock; -inf once something was said of it."""
+        """The end of its wait, by its clock; -inf once a verdict came."""
         with self._changed:
             return float("-inf") if self._verdict is not None else min(self._ends.values())
 
@@ -117,7 +117,7 @@ class PodsAtPermit:
     def end(self, uid: str) -> float:
         """When ``wait`` returns for the pod at the latest, by the clock of its binding cycle.
 
-        -inf = it returns at once: something was said of the pod, or it doesn't wait.
+        -inf = it returns at once: a verdict on the pod came, or it doesn't wait.
         """
         with self._lock:
             waiting = self._pods.get(uid)

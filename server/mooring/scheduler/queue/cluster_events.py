@@ -74,7 +74,7 @@ def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[Clust
     a node concern that pod alone; all other events concern every pod that waits.
 
     Args:
-        change: What happened, as ``as_scheduler_sees`` gives it.
+        change: The change, from ``as_scheduler_sees``.
         gates: The release and its feature gates.
     """
     if change.kind == "Pod":
@@ -92,8 +92,7 @@ def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[Clust
 
 
 def nomination_ended(old: Pod, new: Pod | None) -> bool:
-    """Return whether a pod without a node has been counted on the node it was nominated for, and isn't any
-    more.
+    """Return whether a pod without a node counted on the node that it was nominated for, and no longer does.
 
     To pods whose priority isn't above its own that is as if it had been deleted from there: an
     ASSIGNED_POD, DELETE with ``(old, None)``.
@@ -119,7 +118,7 @@ def _taint_events(
 ) -> tuple[ClusterEvent, ...]:
     """Return what a rule's change is: one of slices, whose devices it is about.
 
-    kube-scheduler is told of the slices that a rule is about; here it may be about none.
+    kube-scheduler notifies plugins of a rule's slices; here a rule may have none.
     """
     same = old is not None and new is not None and old.spec == new.spec
     if same or not gates.enabled("DRADeviceTaintRules"):

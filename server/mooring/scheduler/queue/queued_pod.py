@@ -44,7 +44,7 @@ class QueuedEntity(ABC):
         unschedulable_count: How often it was rejected as unschedulable.
         error_count: How many attempts in a row ended in an error.
         gated_by: The PreEnqueue plugin that holds it back, "" when none does.
-        backoff_ends: When its backoff is over; None until it is asked for.
+        backoff_ends: The end of its backoff; None until it is needed.
         flushed: It was last tried because it had waited long enough, not because of an event.
         flushed_at: When it had last waited long enough, since it was rejected; 0 = not yet.
     """

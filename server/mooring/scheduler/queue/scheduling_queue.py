@@ -205,9 +205,7 @@ class SchedulingQueue:
             return taken
 
     def put_back(self, items: Sequence[QueuedPod]) -> None:
-        """Take back the last pods that were popped, in this order, as if they had not been. The thread that
-        pops calls it before it tells of anything that happened.
-        """
+        """Undo the pops of the last pods, in this order, before the popping thread reports them."""
         with self._lock:
             for item in reversed(items):
                 item.attempts -= 1

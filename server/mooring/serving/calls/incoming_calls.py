@@ -5,7 +5,7 @@ the request. A client that opens streams and sends nothing thus takes every thre
 receives gRPC's events starts the read and learns when it is done; only then does the call go to a thread.
 A call that waits holds some 25 kB and no thread, and a good one is spared a switch of threads.
 
-grpcio has no public way to do this. What is used of its inside stands in ``Arrivals.submit`` and ``caller``.
+grpcio has no public way to do this. ``Arrivals.submit`` and ``caller`` alone use its inside.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mooring.serving.calls.threads import Threads
 from mooring.telemetry.metrics import Metrics
 
 MAX_WAITING: Final = 16_384
-"""Calls that may wait for their request; a good one does so for less than a millisecond."""
+"""Calls that may wait for their request; a good one waits less than a millisecond."""
 
 ENDED_AT_ONCE: Final = 20
 """Overdue calls that are ended together,"""
@@ -42,7 +42,7 @@ class Arrival:
     Attributes:
         began: When the call came, in seconds of ``time.perf_counter``.
         body: The serialised request; None if the caller ended without one, or when it was taken out.
-        share: What the body takes of the memory for all bodies, once the call is taken.
+        share: The share of the memory for all bodies that this one takes, once the call is taken.
         fault: Why the call can't be answered.
         more: The requests after the first one.
     """

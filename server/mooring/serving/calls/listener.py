@@ -73,8 +73,8 @@ class CallListener:
 
     Args:
         address: HOST:PORT or unix:PATH; port 0 takes a free one.
-        services: What it offers.
-        pipeline: What each call passes.
+        services: The services to offer.
+        pipeline: The layers around each call.
         metrics: Counts the calls.
         tls: The server's certificate and the CA of its clients; None = plain text.
         threads: Threads that calls may have, most of them waiting; made on demand.

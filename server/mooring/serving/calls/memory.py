@@ -60,7 +60,7 @@ class MemoryBudget:
         )
 
     def give(self, client: Hashable, size: int) -> None:
-        """Give back what was taken."""
+        """Give back a share of the budget."""
         with self._lock:
             self._bytes.take(client, -size)
 

@@ -78,7 +78,7 @@ class Threads(Executor):
 
     Args:
         most: How many threads there may be, 1 or more.
-        name: What their names begin with.
+        name: The beginning of their names.
         standstill: Seconds during which no queued call begins, after which each gets a thread.
     """
 

@@ -11,15 +11,15 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Hosts:
-    """The names that a request's Host may have. Asked from one thread at a time.
+    """The names that a request's Host may have. For one thread at a time.
 
-    A name server that a stranger controls can point a name of his at this machine, so that a browser takes
-    what is served here for a part of his site; the Host is still his.
+    A stranger who controls a name server can point a name at this machine, so that a browser takes this site
+    for a part of the stranger's; the Host is still the stranger's.
 
     Args:
         names: The allowed names and addresses, without a port; ``LOOPBACK`` are always. None allows all.
         certified: Those in the listener's certificate, which are allowed, too.
-        flag: What errors call the flag that allows a name.
+        flag: The flag that allows a name, for errors.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """One connection of the HTTP listener: uvicorn's protocol, with the limits that it does not have itself.
 
-What it adds is about clients that send, read or stay in a way in which kube-scheduler never does.
+Its additions concern clients that send, read or stay in a way in which kube-scheduler never does.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class _Alarm:
 class _Exchange(RequestResponseCycle):
     """One request and its answer, which the application gives as one head and one body.
 
-    uvicorn's own writes pieces, each with a system call that wakes the client, and checks
-    every header for what would end it; those of our applications hold nothing that a client sent.
+    uvicorn's own writes pieces, each with a system call that wakes the client, and checks every header for an
+    end of line; the headers of our applications hold nothing that a client sent.
     """
 
     _start: Any
@@ -112,11 +112,10 @@ class GuardedProtocol(HttpToolsProtocol):
       after the client stopped reading. A connection without any request lives as long as an idle one does:
       Go's client opens connections that it does not use at once.
     - A head, and trailers, may have MAX_HEAD_BYTES; trailers are dropped.
-    - Of more than MAX_CONNECTIONS the one that has waited longest for a request is ended, and before it
-      those that never sent one.
+    - Of more than MAX_CONNECTIONS, one that never sent a request ends, or else the one that waited longest.
     - The answer after CONNECTION_SECONDS ends its connection, so that each client shows its certificate
       again; for the same reason no TLS session is resumed.
-    - What is not HTTP behind a request that is being answered ends the connection after that answer.
+    - Bytes that are not HTTP end the connection after the answer in progress.
     """
 
     _receiving: _Alarm
@@ -159,7 +158,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def eof_received(self) -> None:
-        # Nothing more comes, and what is wrong with a head can be said.
+        # Nothing more comes, so a broken head can be reported.
         self._begin()
 
     def data_received(self, data: bytes) -> None:
@@ -212,7 +211,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._fields[name] = value
 
     def on_headers_complete(self) -> None:
-        # In place of uvicorn's, which has another exchange, and limits and upgrades that are not used here.
+        # uvicorn's makes another exchange, and handles limits and upgrades that are not used here.
         self._in_head = False
         fields = {name.lower(): value for name, value in self._fields.items()}
         self.expect_100_continue = fields.get(b"expect", b"").lower() == b"100-continue"
@@ -285,7 +284,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._sending.clear()
 
     def timeout_keep_alive_handler(self) -> None:
-        # close() would wait for the client to read what is left.
+        # close() would wait for the client to read the rest.
         self.transport.abort()
 
     def rank(self) -> tuple[bool, float] | None:

@@ -40,7 +40,7 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
 
 
 def own_hosts(address: str, names: Iterable[str], files: TlsFiles | None, flag: str) -> Hosts:
-    """Return by which names a listener at ``address`` may be asked.
+    """Return the names under which clients may call a listener at ``address``.
 
     They are the address, ``names``, and the DNS names and addresses in the certificate, as its file is now.
 

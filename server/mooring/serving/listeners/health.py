@@ -96,7 +96,7 @@ class HealthListener:
 
     Args:
         address: HOST:PORT or unix:PATH; port 0 takes a free one.
-        probes: What to answer; called in the event loop, so they must not wait.
+        probes: The answers; called in the event loop, so they must not wait.
         services: Full names of the services whose readiness can be checked.
 
     Raises:

@@ -36,7 +36,7 @@ STOP_SECONDS = 0.05
 
 
 class Collected(Protocol):
-    """Metrics, as a registry has them."""
+    """Metrics, collected like a registry's."""
 
     def collect(self) -> Iterable[Metric]:
         """All of them, as they are now."""
@@ -51,7 +51,7 @@ class PageListener:
 
     Args:
         address: HOST:PORT; port 0 takes a free one.
-        probes: What to answer.
+        probes: The answers.
         metrics: The metrics to show.
         tls: Returns the context with which a new connection speaks HTTPS; None = plain HTTP.
         broken: Counts a connection that broke, such as one with plain HTTP where TLS is spoken.

@@ -160,8 +160,8 @@ class Lister:
     def decode_event(self, line: bytes) -> tuple[str, Identity, Undecoded]:
         """Return what a line of a watch says: the event's type, and the object for ``decode_told``.
 
-        It is decoded in one step, unless its bytes are needed, or it has to be read twice, with
-        nulls, the status of an error, or an object that can't be read or is too large.
+        It is decoded in one step, unless its bytes are needed, or it has to be read twice: with nulls, an
+        error's status, or an object that can't be read or is too large.
 
         Raises:
             GoneError: The watch is too old.

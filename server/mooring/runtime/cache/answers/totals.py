@@ -26,7 +26,7 @@ from mooring.runtime.profiles.profile import Profile
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """What a pod finds on some nodes, as if there were no others.
+    """The totals and verdicts of some nodes for a pod, as if there were no others.
 
     Attributes:
         rows: int32[K], the nodes.
@@ -57,7 +57,7 @@ class Totals(msgspec.Struct, frozen=True):
         return found
 
     def evaluation(self, profile: Profile, state: ClusterState, pod: Pod) -> Evaluation:
-        """Return an evaluation with what is known of rejections, and the totals of the other nodes."""
+        """Return an evaluation with the known rejections, and the totals of the other nodes."""
         evaluation = begin(profile, state, pod, self.rows)
         evaluation.of_totals = True
         totals = self.totals

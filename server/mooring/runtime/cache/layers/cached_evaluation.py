@@ -63,7 +63,7 @@ class Rejections:
     def of(self, rows: Int32s, resource_ids: Int32s) -> tuple[Int32s, list[Status]]:
         """int32[K]: why ``rows`` in the states ``resource_ids`` (int32[K]) are rejected, and the statuses.
 
-        Codes are ``UNKNOWN_REASON`` or index the statuses, of which all are said, and number 0 is Success.
+        Codes are ``UNKNOWN_REASON`` or index the statuses, each of which is used; number 0 is Success.
         """
         if self._codes is _NONE:
             return np.full(len(rows), UNKNOWN_REASON, np.int32), [SUCCESS]
@@ -98,7 +98,7 @@ class CachedEvaluation:
         cluster: The state.
         static: The static scores.
         nodes: All nodes.
-        rejections: Why rows are rejected, as far as known; begun anew with ``static`` and the ids.
+        rejections: Why rows are rejected, as far as known; begun again with ``static`` and the ids.
         used: When it was used last, as its cache counts.
     """
 
@@ -228,8 +228,8 @@ class CachedEvaluation:
     def select_batch(self, seed: int, uids: Sequence[str], kind: PodKind) -> tuple[SelectedColumns, int]:
         """Select nodes for the first of some pods of ``kind``; each of them counts for the next one.
 
-        The caller holds the state's lock, and nothing changed since ``update``. What follows from the first
-        so many is taken in already: once the state has all of them, ``placed`` has to be told.
+        The caller holds the state's lock, and nothing changed since ``update``. The effects of the first pods
+        are counted already: once the state has all of these, the caller calls ``placed``.
 
         Returns:
             The selected nodes, none when no node is feasible, and what follows from how many is taken in.
@@ -245,13 +245,13 @@ class CachedEvaluation:
         """Take in that a pod of ``kind``, which was just selected, comes to ``row``; return whether it could
         be.
 
-        As with ``select_batch``, ``placed`` has to be told. The caller holds the state's lock.
+        As with ``select_batch``, ``placed`` comes next. The caller holds the state's lock.
         """
         dynamic = self._dynamic
         if dynamic is not None:
             dynamic.forget()
         elif kind.affinity_key is not None:
-            # What is static may depend on its terms.
+            # Static scores may depend on its terms.
             return False
         if not self._totals.follow(row, kind.usage):
             return False
@@ -322,7 +322,7 @@ class CachedEvaluation:
     def totals(self, rows: Int32s) -> Int32s:
         """int32[K]: the totals of ``rows`` as if there were no others; ``REJECTED`` where a node is rejected.
 
-        True where no plugin has to be asked again (``StaticScores.has_dynamic``), and only if this is
+        True if no plugin has to be called again (``StaticScores.has_dynamic``), and only if this is
         ``current`` afterwards.
         """
         return self._totals.of(rows)
@@ -419,11 +419,11 @@ class CachedEvaluation:
 
 
 class Template(msgspec.Struct, frozen=True):
-    """What all pods like one have in common.
+    """The common part of all pods like one.
 
     Attributes:
-        kind: What they count as.
-        labels: The labels of the pod that was asked about last, and of ``kind``.
+        kind: Their kind.
+        labels: The labels of the latest of them, and of ``kind``.
         cached: Their evaluation.
         selected_keys: The label keys that selectors named when it was found: as long as it is these,
             other labels are read by no plugin.

@@ -1,4 +1,4 @@
-"""What the plugins that read a pod's claims say of it, on top of the evaluation of pods without any.
+"""The answers of the plugins that read a pod's claims, added to the evaluation of pods without claims.
 
 No two pods have the same claims, so these plugins are called for each pod. All else is the same for pods that
 are alike but for their claims, and cached.
@@ -27,7 +27,7 @@ class ClaimScores(msgspec.Struct, frozen=True):
     Attributes:
         nodes: int32[F], int64[F]: the feasible rows and their totals; None when they are all that are
             feasible for pods without claims, and have the same totals.
-        cycle_state: What the plugins wrote.
+        cycle_state: The plugins' notes.
     """
 
     nodes: tuple[Int32s, Int64s | Int32s] | None
@@ -42,7 +42,7 @@ class ClaimReaders:
         pod: The pod.
         cluster: The state.
         nodes: All nodes.
-        written: What the other plugins wrote.
+        written: The notes of the other plugins.
         calls: The way to call plugins.
 
     Raises:
@@ -50,7 +50,7 @@ class ClaimReaders:
         PluginFailureError: A plugin failed.
 
     Attributes:
-        state: What the plugins wrote.
+        state: The plugins' notes.
         passing: bool[capacity], the rows that they don't reject; None = all.
     """
 

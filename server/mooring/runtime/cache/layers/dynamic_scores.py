@@ -110,7 +110,7 @@ class DynamicScores:
         cluster: The state.
         pod: The pod.
         static: The static scores, and which plugins have to be called again.
-        tracker: What changed.
+        tracker: Reads the changes.
         tuning: How the cache is tuned.
     """
 
@@ -129,7 +129,7 @@ class DynamicScores:
         self._tracker = tracker
         self._view = NodeView(cluster.snapshot, static.rows)
         self._cycle_states = CycleStates(cluster, pod, static.dynamic.every.evaluating, tuning)
-        # What was written for the static scores need not be found out again.
+        # The notes for the static scores need not be found out again.
         self._cycle_states.keep(static.cycle_state.clone(), static.version)
         self._counts: IncrementalPodCounts | None = None
         self._answers: RowAnswers | None = None
@@ -184,7 +184,7 @@ class DynamicScores:
         self._version = -1
 
     def _rate(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
-        """Take in what the plugins say of the rows that have ``totals`` (int32[capacity])."""
+        """Apply the plugins' answers about the rows that have ``totals`` (int32[capacity])."""
         self._version = -1
         counts = self._counts
         if counts is not None and counts.follow(version, self._tracker):
@@ -218,7 +218,7 @@ class DynamicScores:
         totals[view.rows[~passed(evaluation, view, calls)]] = REJECTED
         self._search(totals, start)
         rows = np.flatnonzero(totals != REJECTED).astype(np.int32)
-        # Plugins are never asked to score no nodes.
+        # Plugins never get no nodes to score.
         if len(rows):
             view = evaluation.view(rows)
             skipped = run_pre_score(evaluation, view, calls)

@@ -1,4 +1,4 @@
-"""The totals of all nodes by what a decision changes on few of them, and who leads."""
+"""The totals of all nodes, and the leaders; a decision changes a few of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mooring.runtime.cycle.tie_break import choose, mix64_column
 from mooring.runtime.tuning import CacheTuning
 
 _ROWS_TO_GATHER = 2
-"""With more changed rows than one in so many, rating all takes less: they are in sequence."""
+"""If more than one row in this many changed, rating all of them is faster: they are in sequence."""
 
 
 class NodeTotals:
@@ -28,7 +28,7 @@ class NodeTotals:
 
     Args:
         resources: The resource scores.
-        tracker: What changed.
+        tracker: Reads the changes.
         tuning: How the cache is tuned.
 
     Attributes:
@@ -73,11 +73,10 @@ class NodeTotals:
         return self.values.nbytes + (self.base.nbytes if own else 0)
 
     def apply_changes(self, rows: Int32s, calls: PluginCalls) -> None:
-        """Look at ``rows`` (int32[C]) again, each of which may occur more than once; ``UNPLACED`` is none."""
+        """Rate ``rows`` (int32[C]) again, each of which may occur more than once; ``UNPLACED`` is skipped."""
         few = len(rows) <= self._tuning.changed_rows_beside_a_pass
         # Row by row, resource states get their scores, which ``follow`` needs. The pass finds the leaders,
-        # which a ranking has already, and which mean nothing where dynamic scores are added or none is asked
-        # for.
+        # which is of use only without a ranking and dynamic scores.
         at_once = not few or (self._whole and self._ranking is None and self._selections > 0)
         if at_once and self._put_at_once(
             rows if few or self._worth_gathering(rows) else self._static.open.at
@@ -93,7 +92,7 @@ class NodeTotals:
         unknown = self._put(placed.tolist())
         if unknown:
             self._resources.score_rows(unknown, calls)
-            # What is unknown even now changed meanwhile, and comes again.
+            # A row that is still unknown changed meanwhile, and comes again.
             self._put(unknown)
 
     def select(self, seed: int, uid: str) -> Selected | None:
@@ -215,7 +214,7 @@ class NodeTotals:
         return totals
 
     def _rescaled(self, totals: Int32s, rows: Int32s) -> Int32s | Int64s:
-        """Return ``totals`` with what is scaled by ``rows`` alone (both int32[F])."""
+        """Return ``totals`` with the scores that are scaled by ``rows`` alone (both int32[F])."""
         static = self._static
         if not static.scaled:
             return totals
@@ -260,7 +259,7 @@ class NodeTotals:
         return True
 
     def _put_by_plugins(self, nodes: NodeView, calls: PluginCalls) -> None:
-        """Rate ``nodes`` by what each plugin says."""
+        """Rate ``nodes`` by the plugins' answers."""
         crossed = self._resources.put_by_states(nodes, self.base, self.values, calls)
         self._ranking, self._selections, self._leaders = None, 0, None
         if crossed:
@@ -271,7 +270,7 @@ class NodeTotals:
         return len(rows) <= len(self._static.open) // _ROWS_TO_GATHER
 
     def _crossed(self) -> None:
-        """Take in that other rows are feasible than before; also as many, when one took another's place."""
+        """Scale again, since other rows are feasible now; they may be as many, if one replaced another."""
         if self._scales:
             totals = self.values
             self._add_up(

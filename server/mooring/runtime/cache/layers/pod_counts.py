@@ -1,4 +1,4 @@
-"""What the plugins that count pods wrote about the pods of one evaluation, kept while pods come and go."""
+"""The counts of the plugins that count pods, for one evaluation, kept up to date while pods come and go."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 
 _KNOWN_KINDS = 256
-"""The kinds of pods for which it is kept what they add."""
+"""The kinds of pods for which the changes that one makes are remembered."""
 
 _UNKNOWN, _NOTHING, _SOMETHING = range(3)
 """Whether a kind adds anything."""
@@ -30,8 +30,8 @@ class IncrementalPodCounts:
     """The counts by which nodes are filtered and scored. For one thread at a time.
 
     Args:
-        filtering: By what nodes are rejected.
-        scoring: By what they are scored, with the plugins' weights.
+        filtering: The counts that reject nodes.
+        scoring: The counts that score them, with the plugins' weights.
         counters: The counts of counters, which other plugins read.
         objects: The objects that were read for them; None when they may be any.
         tuning: With how many changes counting again is faster than an update.

@@ -43,7 +43,7 @@ class Ranking:
     def copy(self) -> Ranking:
         """Return an independent copy."""
         if self._size == _SMALLEST_BLOCK:
-            # What twins begin with is found once for all of them.
+            # The leaders are found once, for all twins.
             for at, leaders in enumerate(self._leaders):
                 if not isinstance(leaders, tuple):
                     self._leaders[at] = tuple(self._rows(at).tolist())
@@ -171,13 +171,10 @@ class Selected(msgspec.Struct, frozen=True, gc=False):
 
 
 class SelectedColumns(msgspec.Struct, frozen=True):
-    """The nodes selected for pods in turn; each list has one entry per pod.
+    """The nodes selected for pods in sequence; each list has one entry per pod.
 
     Attributes:
-        rows: As in ``Selected``, like the other ones.
-        totals: As there.
-        ties: As there.
-        feasible: As there.
+        rows, totals, ties, feasible: As in ``Selected``.
         evaluated: How many nodes were evaluated for each of the pods.
     """
 

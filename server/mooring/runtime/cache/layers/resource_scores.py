@@ -34,7 +34,7 @@ from mooring.runtime.cycle.score import raw_scores, weigh
 from mooring.runtime.profiles.profile import Enabled, Profile
 
 _ASKED_ANYWAY = 1 << 10
-"""Resource states that are rated beside one that has to be."""
+"""Resource states that are rated along with one that has to be."""
 
 _PIECE = 1 << 16
 """Rows that are rated at once: the columns of a piece stay in the processor's cache."""
@@ -43,7 +43,7 @@ _STATES_TO_RATE = 2
 """Rows per unknown state at least; with fewer, rating every row is cheaper than rating the states first."""
 
 _MAX_USAGES = 1 << 8
-"""For how many usages it is remembered what is known of states; evaluations keep what they hold."""
+"""Pod usages whose scores of resource states are remembered; evaluations keep those that they hold."""
 
 _SPARE = 1 << 10
 """Room for this many more ids at least, each time that more are needed."""
@@ -103,8 +103,8 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
     Attributes:
         profile: A profile with these.
         raters: The same, when each can rate in one step; else none, and their points have to be called.
-        totals: What rates in one step for all of them, where one can.
-        rated: By what pods take, when they say the same of all that take it: what is known of states.
+        totals: Rates nodes in one step for all of them; None if they can't.
+        rated: The scores of resource states, by the pods' usage, if they depend on that alone.
     """
 
     profile: Profile
@@ -142,13 +142,13 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
         return None if self.totals is None else plain_usage(pod)
 
     def totals_rating(self, pod: Pod, usage: PodUsage | None) -> TotalsRating | None:
-        """Return what rates in one step for all of them; None where that can't be. ``usage`` as above."""
+        """Return the rating in one step for all of them; None if they can't. ``usage`` as above."""
         if self.totals is not None and usage is not None:
             return self.totals.of(usage)
         return TotalsRating.of([(rater.plugin.scorer(pod), rater.weight) for rater in self.raters])
 
     def states(self, usage: PodUsage | None, generation: int) -> ResourceStateScores:
-        """Return what is known of the resource states of a generation for pods that take ``usage``."""
+        """Return the scores of a generation's resource states for pods that take ``usage``."""
         if usage is None:
             return ResourceStateScores(generation)
         known = self.rated.get(usage)
@@ -163,11 +163,11 @@ class ResourceScores:
     """The scores of nodes by the plugins that read resources alone, or objects as well that say the same of
     all nodes.
 
-    Many rows are rated in one step. Of single ones it is kept what their resource states score, as the next
-    node often comes into a state in which another one was.
+    Many rows are rated in one step. The scores of single rows are kept by resource state, since the next node
+    often comes into a state in which another one was.
 
     Attributes:
-        states: What is known of resource states.
+        states: The scores of resource states.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class ResourceScores:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its arrays, also of what it shares."""
+        """The bytes of its arrays, shared ones included."""
         return self.states.values.nbytes
 
     def is_true(self) -> bool:
@@ -237,7 +237,7 @@ class ResourceScores:
     def unknown_ids(self, needed: Sequence[int]) -> list[int]:
         """Return the ids that are ``needed``, each once, and of the others that are unknown the newest.
 
-        These cost little where plugins are asked anyway, and often are needed next.
+        These cost little while plugins are called anyway, and are often needed next.
         """
         self.make_room()
         unknown = np.flatnonzero(self.states.values[: self._tracker.count] == UNKNOWN)
@@ -265,7 +265,7 @@ class ResourceScores:
     ) -> None:
         """Add the scores of ``nodes`` of the state, or of ``cluster``, to ``totals`` (int32[K]).
 
-        They are ``REJECTED`` for nodes that are or were rejected. What changes meanwhile is read again.
+        They are ``REJECTED`` for nodes that are or were rejected. Later changes are read again.
         """
         at = 0
         for piece in _pieces(nodes):
@@ -316,7 +316,7 @@ class ResourceScores:
     def put_at_once(self, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
         """``put_by_plugins`` in one pass over the rows ``at``, which calls none; None when that can't be.
 
-        A negative row is none. It also says who leads.
+        A negative row is skipped. The result includes the leaders.
         """
         rating = self._totals_rating
         return None if rating is None else rating.put(self._cluster.snapshot, at, base, totals)

@@ -42,10 +42,10 @@ class StaticScores:
     Attributes:
         version: The version of the state from which on it is true,
         parts: until one of these parts changes, of those that ``ChangeTracker`` tells apart.
-        images: What the version of the pod's images is now; None when a plugin reads others as well.
-        images_version: What it was before the plugins were asked.
+        images: Returns the version of the pod's images; None when a plugin reads others as well.
+        images_version: That version before the plugins were called.
         objects: The objects that they read; None when they may read any.
-        concerned: Of the pods with terms about others, whether those with these matter; None = all do.
+        concerned: Returns whether a placed pod's terms about others matter to these; None = all do.
         checked: The latest version of the state at which nothing that matters was found to have changed,
         structure: and ``ChangeTracker.structure`` then.
         below: The scores by other plugins that are part of it, and have to be true as well; None = none are.
@@ -55,14 +55,13 @@ class StaticScores:
             ``REJECTED`` for rows that aren't open.
         scaled: The other scores.
         dynamic: The profile's plugins that each decision asks again.
-        timeless: What they say stays true for as long as the state has the same version.
+        timeless: Whether their answers stay true as long as the state has the same version.
         evaluated: How many nodes PreFilter leaves.
-        order: int32[evaluated], their rows in the order of the search, when it ends before all of them were
-            looked at; else None.
+        order: int32[evaluated], their rows in the order of the search; None unless it may end early.
         wanted: After how many feasible nodes it ends.
-        cycle_state: What the plugins wrote to it.
+        cycle_state: The plugins' notes.
         used: When it was used last, as its cache counts.
-        pod_bytes: What the pod takes that it was found for.
+        pod_bytes: The bytes of the pod for which it was found.
     """
 
     version: int
@@ -101,7 +100,7 @@ class StaticScores:
         return True
 
     def _depends_on_change(self, part: Part, tracker: ChangeTracker) -> bool:
-        """Return whether it depends on what changed of ``part`` since it was checked last."""
+        """Return whether these scores depend on the changes of ``part`` since the last check."""
         if part is Part.IMAGES:
             return self.images is None or self.images() != self.images_version
         if part is Part.OBJECTS:
@@ -251,7 +250,7 @@ def _order(evaluation: Evaluation, allowed: Bools) -> Int32s:
 
 
 class _Roles:
-    """Tells static plugins from dynamic ones."""
+    """Separates static plugins from dynamic ones."""
 
     def __init__(self, declared: Mapping[Plugin[Any], Dependencies], halves: ProfileSplit) -> None:
         self.declared = declared
@@ -330,9 +329,9 @@ def find_static_above(
     calls: PluginCalls,
     halves: ProfileSplit,
 ) -> StaticScores:
-    """Return the static scores by all plugins of ``profile``, of which those of ``above`` alone are asked.
+    """Return the static scores by all plugins of ``profile``, calling only those of ``above``.
 
-    What the others say is ``below``, true for ``version``, and at least one node is open there.
+    The answers of the others are ``below``, true for ``version``, and at least one node is open there.
 
     Raises:
         NotCachedError: As ``find_static_scores``.
@@ -345,7 +344,7 @@ def find_static_above(
     found.rows, found.evaluated, found.below = below.rows, below.evaluated, below
     found.scaled = (*below.scaled, *found.scaled)
     if below.has_dynamic:
-        # What its dynamic plugins wrote is as old as it is.
+        # The notes of its dynamic plugins are as old as it is.
         found.version = below.version
         found.timeless &= below.timeless
         found.dynamic = below.dynamic.with_others(found.dynamic, profile, halves)
@@ -353,7 +352,7 @@ def find_static_above(
 
 
 def _sum(below: StaticScores, found: StaticScores) -> Int32s:
-    """int32[capacity]: the sum of the totals of both, ``REJECTED`` where one of them rejects a node."""
+    """int32[capacity]: the sum of the totals of both, ``REJECTED`` if either rejects the node."""
     rows = found.open.at
     if found.open.rows is below.open.rows and not found.base[rows].any():
         return below.base

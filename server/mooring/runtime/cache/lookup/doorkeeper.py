@@ -27,9 +27,8 @@ _MAX_HASHES = 1 << 14
 """Two generations of this many hashes of keys that were used once; 3 MB at most."""
 
 _NEWEST, _NEWEST_SHARE = 32, 8
-"""This many values that were used once are kept for a second use, in at most an eighth of the budget. When as
-many first uses follow one another, only the last value is kept: values that nobody uses again would only push
-other data out of the processor's cache."""
+"""Values used once that are kept for a second use, in at most an eighth of the budget. After as many without
+a second use, only the last is kept, so as not to fill the processor's cache."""
 
 _MEASURED_EACH, _MEASURED_SHARE = 16, 8
 """Values grow, so all are measured again each time this many were added, or this share of them."""

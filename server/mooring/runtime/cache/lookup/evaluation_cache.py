@@ -29,22 +29,22 @@ from mooring.runtime.profiles.profile_split import ProfileSplit
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 
 _MAX_POD_BYTES = 128 << 10
-"""A larger pod is evaluated in full, where plugins look at the clock; they don't while they sign pods."""
+"""A larger pod is evaluated in full: plugins check the deadline then, but not while they sign pods."""
 
 _MAX_PROFILES = 1 << 6
-"""Profiles of which the plugins that read resources are remembered."""
+"""Profiles whose plugins that read resources are remembered."""
 
 _MAX_TOTAL = 2**31 - 1
 """A larger total doesn't fit into an evaluation's columns."""
 
 _OBJECT_BYTES = 16
-"""What a byte of an encoded pod takes as objects: the pod, and what plugins sign and write about it."""
+"""The bytes of objects for each byte of an encoded pod: the pod, signatures and notes."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 _Asked = tuple[tuple[str, bytes], Mapping[str, str], frozenset[str]]
-"""Of a pod the key of its template, the labels that plugins read, and the keys that selectors name."""
+"""The key of a pod's template, the labels that plugins read, and the keys that selectors name."""
 
 
 class EvaluationCache:
@@ -57,7 +57,7 @@ class EvaluationCache:
     Attributes:
         cluster: The state.
         tuning: How it is tuned.
-        tracker: What changed in it.
+        tracker: Reads its changes.
         counts: Hits, misses and bypasses.
     """
 
@@ -110,7 +110,7 @@ class EvaluationCache:
         """Return the template of ``pod``, with its signature.
 
         Raises:
-            NotCachedError: The pod is large, or nothing that is said of it can be used again.
+            NotCachedError: The pod is large, or no answer about it can be used again.
             PluginFailureError: A plugin failed to sign the pod.
         """
         asked = self._asked(pod, profile)
@@ -204,7 +204,7 @@ class EvaluationCache:
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes, self.tuning, reads_more)
 
     def _found_static(self, pod: Pod, signature: Signature, version: int, calls: PluginCalls) -> StaticScores:
-        """Return the static scores; plugins that read no labels are asked once for all labels."""
+        """Return the static scores; plugins that read no labels answer once for all labels."""
         cluster, halves = self.cluster, self._halves
         if signature.layers is not None:
             profile, above = signature.layers

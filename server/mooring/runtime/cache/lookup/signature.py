@@ -34,19 +34,19 @@ _POINT = "Sign"
 """The name under which a failing declaration is reported."""
 
 _Halves = tuple[Profile, Profile, tuple[Profile, Profile] | None]
-"""What a signature has of the profile."""
+"""The parts of a profile that belong to a signature."""
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What the answers of a profile's plugins for a pod depend on.
+    """The facts about a pod on which the answers of a profile's plugins depend.
 
     Attributes:
         whole: Equal for pods that all plugins give the same answers,
         static: and for those that the plugins of ``others`` do,
-        below: and for those that its plugins do that look at no labels.
+        below: and for those of them that read no labels.
         resources: The profile with its plugins that read resources alone.
         others: The profile with the other ones.
-        layers: These apart: those that look at no labels, and those that do; None when that is of no use.
+        layers: ``others`` apart: those that read no labels, and those that do; None if that is of no use.
         kinds_read: The kinds of objects that ``resources`` read as well, which say the same of all nodes.
     """
 
@@ -143,7 +143,7 @@ class _Parts(msgspec.Struct, frozen=True):
     Attributes:
         whole: All of them.
         static: The same without those of ``by_resources``,
-        below: and of these, those of the plugins that look at no labels.
+        below: and of these, those of the plugins that read no labels.
         by_resources: The plugins that read resources alone.
         kinds_read: The kinds of objects that these read as well, which say the same of all nodes.
     """
@@ -159,7 +159,7 @@ _NO_PARTS = _Parts(_Signed(()), _Signed(()), _Signed(()), frozenset(), frozenset
 
 
 class _Shape(msgspec.Struct):
-    """What is known of pods of one shape.
+    """The signatures of pods of one shape.
 
     Attributes:
         parts: The signatures of the plugins by shape; None when one says that answers can't be cached.
@@ -190,10 +190,10 @@ class Signer:
         """Return the signature of ``pod``, which has no name; None when answers about it can't be cached.
 
         Without ``claims`` it is known that the pod can't have any.
-        A plugin says so, or an extender is interested in the pod: what that answers, mooring can't foresee.
+        None if a plugin declares so, or an extender is interested in the pod: its answers can't be foreseen.
 
         Raises:
-            PluginFailureError: A plugin raised, or signed with what can't be hashed.
+            PluginFailureError: A plugin raised, or its signature can't be hashed.
         """
         if profile.extenders_for(pod):
             return None
@@ -231,7 +231,7 @@ class Signer:
         """Return the profile in parts if some plugins read the claims of ``pod``; None if none does.
 
         Raises:
-            PluginFailureError: A plugin raised, or signed with what can't be hashed.
+            PluginFailureError: A plugin raised, or its signature can't be hashed.
         """
         if not may_have_claims(pod):
             return None
@@ -246,11 +246,11 @@ class Signer:
         return split
 
     def named_node(self, pod: Pod, profile: Profile) -> str:
-        """Return the only node that ``pod`` can go to, if nothing else tells it from a pod that names none;
-        "" otherwise.
+        """Return the only node that ``pod`` can go to, if pods that name none are alike otherwise; else "".
+
 
         Raises:
-            PluginFailureError: A plugin raised, or signed with what can't be hashed.
+            PluginFailureError: A plugin raised, or its signature can't be hashed.
         """
         name, left_alone = named_node(pod), False
         if not name:
@@ -291,7 +291,7 @@ class Signer:
     def _shape_below(
         self, shaped: Pod, profile: Profile, signers: _Signers, by_resources: frozenset[Plugin[Any]]
     ) -> _Parts | None:
-        """As ``_shape``, of the plugins that look at no labels."""
+        """As ``_shape``, for the plugins that read no labels."""
         bare = structs.replace(shaped, metadata=structs.replace(shaped.metadata, labels={}))
         key = profile.cache_key, _encode(bare)
         shape = self._without_labels.get(key)
@@ -304,7 +304,7 @@ class Signer:
 def _halves(profile: Profile, by_resources: frozenset[Plugin[Any]]) -> _Halves:
     others = narrowed(profile, lambda plugin: plugin not in by_resources)
     above = narrowed(others, _reads_labels)
-    # Where a search ends early, its order is that of all plugins together.
+    # If a search ends early, its order is that of all plugins together.
     apart = bool(above.evaluating) and not profile.samples
     below = narrowed(others, lambda plugin: not _reads_labels(plugin))
     resources = narrowed(profile, by_resources.__contains__)

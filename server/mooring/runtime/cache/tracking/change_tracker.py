@@ -1,4 +1,4 @@
-"""What the change log says, read once for all cached evaluations, and the objects that plugins read."""
+"""The change log, read once for all cached evaluations, and the objects that plugins read."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from mooring.runtime.cache.tracking.row_log import MovedPods, RowLog
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 
 _MAX_AFFINITIES, _MAX_AFFINITY_BYTES = 1 << 10, 1 << 22
-"""Terms about other pods of which it is remembered when a pod that has them came or left last, and how long
-they may be together: made ready, they take ten times as much, also of pods that are gone."""
+"""Terms about other pods that are remembered with their last change, and their bytes. Prepared, they take
+ten times as much, even those of removed pods."""
 
 MOVING = (Part.NODES_BUT_IMAGES, Part.IMAGES, Part.OBJECTS, Part.AFFINITIES)
-"""The parts of which it is known when they changed last."""
+"""The parts whose last change is known."""
 
 DYNAMIC = Part.RESOURCES | Part.PODS | Part.FEASIBLE | Part.OUTSIDE
-"""What every decision changes, or time alone: plugins that read it are dynamic."""
+"""The parts that every decision changes, or time alone: plugins that read them are dynamic."""
 
 _MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
 
 _MAX_COLUMNS, _SPARE = 64, 1 << 10
-"""Kinds of pods of which what follows is kept as a column, too, and for how many more ids that has room."""
+"""Kinds of pods whose next ids are kept as a column too, and the spare room of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ObjectsRead:
         return cls(table, {kind: versions.get(kind, 0) for kind in kinds})
 
     def now(self) -> ObjectsRead:
-        """Return the same as of now."""
+        """Return the same with the current versions."""
         return ObjectsRead(self.table, {kind: self.table.version(kind) for kind in self.versions})
 
     def unchanged(self) -> bool:
@@ -75,9 +75,9 @@ class Changes(msgspec.Struct, frozen=True):
 
     Attributes:
         version: The version of the state up to which the log was read.
-        generation: What resource-state ids mean, as in ``ChangeTracker``.
-        rows: int32[C], the rows of the changes since the version that was asked for, as in ``RowLog``; None
-            when that is forgotten, or before all versions.
+        generation: The generation of the resource-state ids, as in ``ChangeTracker``.
+        rows: int32[C], the rows of the changes since the requested version, as in ``RowLog``; None when that
+            is forgotten, or before all versions.
     """
 
     version: int
@@ -132,7 +132,7 @@ class ChangeTracker:
         return self._resource_ids
 
     def ids_of(self, rows: Sequence[int]) -> memoryview:
-        """Return ``resource_ids``, of which those of ``rows`` are sure to be there."""
+        """Return ``resource_ids``, in which those of ``rows`` are up to date."""
         if self._unnumbered and not self._unnumbered.keys().isdisjoint(rows):
             with self._state.lock:
                 if self._state.version != self.version:
@@ -155,7 +155,7 @@ class ChangeTracker:
         return [part for part, at in self._moved.items() if at > version]
 
     def terms_moved_since(self, version: int, concerned: Callable[[AffinityTerms], bool]) -> bool:
-        """Return whether a pod came after ``version`` with terms of which ``concerned`` says yes, or left."""
+        """Return whether a pod whose terms are ``concerned`` came or left after ``version``."""
         with self._state.lock:
             if version < self._affinities_since:
                 # Some is forgotten.
@@ -233,7 +233,7 @@ class ChangeTracker:
         return self._after_usage
 
     def column_after(self, usage: PodUsage) -> Int32s:
-        """int32[C]: ``next_ids`` as a column that has room for all ids; ``UNKNOWN`` where there is none.
+        """int32[C]: ``next_ids`` as a column that has room for all ids, ``UNKNOWN`` elsewhere.
 
         An entry is only ever written with the one value that it has in this generation. The caller holds the
         state's lock.
@@ -254,7 +254,7 @@ class ChangeTracker:
         return column
 
     def ids_with(self, row: int) -> memoryview:
-        """Return ``resource_ids``, of which that of ``row`` is sure to be there, to be written to.
+        """Return ``resource_ids``, in which that of ``row`` is up to date, to be written to.
 
         The caller holds the state's lock, and has read all that changed.
         """

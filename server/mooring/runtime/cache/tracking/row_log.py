@@ -20,11 +20,11 @@ _KINDS = 1 << 12
 
 
 class MovedPods(NamedTuple):
-    """What changed, in its order.
+    """Changes, in their order.
 
     Attributes:
         rows: int32[C], the row of each change.
-        pods: int32[C], the number of the kind of which a pod came, negative where it left; 0 = neither.
+        pods: int32[C], the number of the kind of the pod that came, negative if it left; 0 = neither.
         kinds: The kinds, number 1 first; later ones come to the same list.
     """
 
@@ -34,7 +34,7 @@ class MovedPods(NamedTuple):
 
 
 class RowLog:
-    """What each change of the state was about, in their order. The caller holds the state's lock.
+    """The row and the pod of each change of the state, in their order. The caller holds the state's lock.
 
     Attributes:
         version: The version of the state up to which it was written.
@@ -73,7 +73,7 @@ class RowLog:
         return self._end - count if 0 <= count <= min(self._end, _LENGTH) else None
 
     def extend_from(self, version: int, changes: Sequence[RowChange]) -> None:
-        """Write ``changes``, all after ``version``, unless they don't follow on what was written."""
+        """Write ``changes``, all after ``version``, if they continue the log."""
         if version == self.version:
             self._extend(changes)
 
@@ -87,7 +87,7 @@ class RowLog:
             self.version = version
 
     def _forget(self) -> None:
-        # What readers hold of the columns stays as it is.
+        # Columns that readers hold stay as they are.
         self._rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
         self._pod_rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
         self._pods: Int32s = np.zeros(2 * _LENGTH, np.int32)
@@ -123,14 +123,14 @@ class RowLog:
             self._end = _LENGTH
         (rows, pod_rows, pods), numbers = self._views, self._numbers
         for at, (row, record, amount) in enumerate(changes, self._end):
-            # A node that says that it is well, or a pod that is confirmed, takes no more room than before.
+            # A heartbeat of a node, or a pod that is confirmed, takes no room.
             if record is None:
                 rows[at], pods[at] = UNPLACED if amount else row, 0
             elif row == UNPLACED or not amount:
                 rows[at], pods[at] = UNPLACED, 0
             else:
                 number = numbers.get(id(record.kind)) or self._number(record.kind)
-                # One with other labels takes as much as before, but counts for others.
+                # A pod with other labels takes the same room, but counts for others.
                 rows[at] = row if amount in (1, -1) else UNPLACED
                 pod_rows[at], pods[at] = row, number if amount > 0 else -number
         self._end += len(changes)
