@@ -46,7 +46,7 @@ def test_ready_whatever_hangs_up_then_drained(number: signal.Signals, tmp_path: 
         assert fetch(f"http://{server.address('metrics')}/readyz")[0] == 200
         server.process.send_signal(number)
         assert server.process.wait(30) == 0
-        assert "draining" in server.log.read_text()
+        assert re.search(r"draining: .*\n(.*\n)*.* ended\n$", server.log.read_text())
 
 
 def test_not_ready_before_the_first_snapshot_is_complete() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 import mooring
+from mooring.app.doctor.rights import BINDING, SCHEDULING
 from mooring.cluster.api.resources import RESOURCES
 from mooring.plugins.in_tree import IN_TREE
 from tests.cli.commands import ROOT, call
@@ -251,6 +253,16 @@ def test_the_chart_is_of_this_version() -> None:
     assert (chart["version"], chart["appVersion"]) == (mooring.__version__, mooring.__version__)
 
 
+def test_the_board_says_what_each_panel_shows_and_leads_to_the_page() -> None:
+    board = json.loads((DEPLOY / "chart" / "monitoring" / "board.json").read_text())
+    panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+    assert [panel["title"] for panel in panels if not panel["description"].endswith(".")] == []
+    assert {panel["type"] for panel in panels[:4]} == {"stat"}
+    (link,) = board["links"]
+    assert link["url"] == "${page}"
+    assert "page" in [variable["name"] for variable in board["templating"]["list"]]
+
+
 def rights(name: str) -> dict[tuple[str, str], list[str]]:
     """By API group and resource, what a role allows."""
     (role,) = [role for role in objects("ClusterRole", "Role") if role["metadata"]["name"] == name]
@@ -275,27 +287,12 @@ def test_the_reader_may_read_what_plugins_read_and_nothing_but_daemon_sets_besid
 
 
 def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
-    assert rights("mooring-binder") == {
-        ("", "pods/binding"): ["create"],
-        ("", "pods/status"): ["patch"],
-        ("", "persistentvolumeclaims"): ["patch"],
-        ("", "persistentvolumes"): ["patch"],
-        ("resource.k8s.io", "resourceclaims"): ["create", "delete", "update"],
-        ("resource.k8s.io", "resourceclaims/status"): ["patch"],
-        ("resource.k8s.io", "resourceclaims/binding"): ["patch"],
-    }
+    assert rights("mooring-binder") == {on: list(verbs) for on, verbs in BINDING.items()}
     assert rights("mooring-lease") == {
         ("coordination.k8s.io", "leases"): ["create"],
         ("coordination.k8s.io", "leases/mooring"): ["get", "update"],
     }
-    assert rights("mooring-scheduler") == {
-        ("", "pods/status"): ["patch"],
-        ("", "pods"): ["delete"],
-        ("scheduling.k8s.io", "podgroups/status"): ["patch"],
-        ("events.k8s.io", "events"): ["create", "patch"],
-        ("authentication.k8s.io", "tokenreviews"): ["create"],
-        ("authorization.k8s.io", "subjectaccessreviews"): ["create"],
-    }
+    assert rights("mooring-scheduler") == {on: list(verbs) for on, verbs in SCHEDULING.items()}
 
 
 def test_an_extender_that_does_not_bind_has_no_right_to() -> None:

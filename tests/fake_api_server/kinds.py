@@ -34,12 +34,14 @@ KINDS = (
     Kind("v1", "persistentvolumes", "PersistentVolume", False),
     Kind("v1", "pods", "Pod", True),
     Kind("v1", "replicationcontrollers", "ReplicationController", True),
+    Kind("v1", "secrets", "Secret", True),
     Kind("v1", "services", "Service", True),
     Kind("apps/v1", "daemonsets", "DaemonSet", True),
     Kind("apps/v1", "replicasets", "ReplicaSet", True),
     Kind("apps/v1", "statefulsets", "StatefulSet", True),
     Kind("coordination.k8s.io/v1", "leases", "Lease", True),
     Kind("events.k8s.io/v1", "events", "Event", True),
+    Kind("monitoring.coreos.com/v1", "podmonitors", "PodMonitor", True),
     Kind("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", True),
     Kind("resource.k8s.io/v1", "deviceclasses", "DeviceClass", False),
     Kind("resource.k8s.io/v1", "devicetaintrules", "DeviceTaintRule", False),
@@ -57,5 +59,5 @@ KINDS = (
     Kind("storage.k8s.io/v1", "volumeattachments", "VolumeAttachment", False),
 )
 
-DEFAULT_OFF = frozenset({"resource.k8s.io/v1beta2", "scheduling.k8s.io/v1alpha2"})
+DEFAULT_OFF = frozenset({"monitoring.coreos.com/v1", "resource.k8s.io/v1beta2", "scheduling.k8s.io/v1alpha2"})
 """API versions that an API server has only when it is told to."""

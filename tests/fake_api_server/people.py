@@ -14,10 +14,12 @@ class People:
     Attributes:
         tokens: By token, the name of the user.
         readers: Who may ``get`` what: names of users and paths.
+        denied: What nobody may do with resources: verbs and plurals, such as ``create pods/binding``.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
     readers: set[tuple[str, str]] = field(default_factory=set)
+    denied: set[str] = field(default_factory=set)
 
     def token_review(self, review: dict[str, Any]) -> dict[str, Any]:
         """The review with its status."""
@@ -29,6 +31,10 @@ class People:
 
     def access_review(self, review: dict[str, Any]) -> dict[str, Any]:
         """The review with its status."""
+        on = review["spec"].get("resourceAttributes")
+        if on is not None:
+            plural = "/".join(filter(None, (on["resource"], on["subresource"])))
+            return {**review, "status": {"allowed": f"{on['verb']} {plural}" not in self.denied}}
         asked = review["spec"]["nonResourceAttributes"]
         allowed = asked["verb"] == "get" and (review["spec"]["user"], asked["path"]) in self.readers
         return {**review, "status": {"allowed": allowed}}
@@ -36,5 +42,6 @@ class People:
 
 REVIEWS: dict[str, Callable[[People, dict[str, Any]], dict[str, Any]]] = {
     "tokenreviews": People.token_review,
+    "selfsubjectaccessreviews": People.access_review,
     "subjectaccessreviews": People.access_review,
 }

@@ -31,18 +31,27 @@ def default_source() -> str:
     return "kubernetes" if in_pod() else ""
 
 
-def api_server_to_read(kubeconfig: str) -> ApiServer:
+def kubeconfig_of(kubeconfig: str) -> str:
+    """Return the named file, else that of KUBECONFIG, which may be several, else kubectl's own."""
+    return kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+
+
+def api_server_to_read(kubeconfig: str, context: str = "") -> ApiServer:
     """Return the API server of a file, else of the pod that this runs in, else of kubectl's own file.
 
+    Args:
+        kubeconfig: The file.
+        context: One of its contexts; "" = the current one.
+
     Raises:
-        InvalidArgumentError: There is no such file, or it can't be used.
+        InvalidArgumentError: There is no such file or context, or it can't be used.
     """
-    if not kubeconfig and in_pod():
+    if not (kubeconfig or context) and in_pod():
         return ApiServer.in_cluster()
-    file = Path(kubeconfig or os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
-    if not file.exists():
-        raise InvalidArgumentError.at(str(file), "no such file; name a kubeconfig with --kubeconfig")
-    return ApiServer.from_kubeconfig(file)
+    files = kubeconfig_of(kubeconfig)
+    if not any(Path(file).expanduser().exists() for file in files.split(os.pathsep)):
+        raise InvalidArgumentError.at(files, "no such file; name a kubeconfig with --kubeconfig")
+    return ApiServer.from_kubeconfig(files, context=context)
 
 
 def api_server_of(

@@ -37,6 +37,7 @@ COMMANDS = (
     "config",
     "plugins",
     "conformance",
+    "doctor",
     "web",
     "mcp",
 )

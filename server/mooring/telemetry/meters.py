@@ -58,7 +58,7 @@ Child = TypeVar("Child", Count, Duration)
 
 
 class Family(Collector, Generic[Child]):
-    """A metric with labels. Thread-safe.
+    """A metric with labels, whose series appear with the first event. Thread-safe.
 
     Attributes:
         children: The counters, by the values of the labels in their order.
@@ -93,7 +93,8 @@ class _CounterFamily(Family[Count]):
         """All of it, for a scrape."""
         family = CounterMetricFamily(self._name, self._text, labels=self._labels)
         for labels, child in tuple(self.children.items()):
-            family.add_metric(labels, child.value)
+            if child.value or not labels:
+                family.add_metric(labels, child.value)
         yield family
 
     def _new(self) -> Count:
@@ -128,6 +129,8 @@ class _HistogramFamily(Family[Duration]):
         names = [*map(floatToGoString, self._bounds), "+Inf"]
         for labels, child in tuple(self.children.items()):
             counts, total = child.read()
+            if labels and not counts[-1]:
+                continue
             family.add_metric(labels, list(zip(names, counts, strict=True)), total)
         yield family
 

@@ -220,7 +220,7 @@ class Metrics:
 
 
 class MethodMetrics:
-    """The grpc_server_* children of one unary method, which exist from the start. Thread-safe.
+    """The grpc_server_* children of one unary method, made once. Thread-safe.
 
     Args:
         metrics: The metrics to which they belong.

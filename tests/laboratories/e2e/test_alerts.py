@@ -16,7 +16,7 @@ from .prometheus import installed
 
 pytestmark = pytest.mark.e2e
 
-RULES = DEPLOY / "monitoring" / "alerts.yaml"
+RULES = DEPLOY / "chart" / "monitoring" / "alerts.yaml"
 ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
 MINUTES = 30
 STEADY, ZERO, ONE, RISING = f"5+0x{MINUTES}", f"0+0x{MINUTES}", f"1+0x{MINUTES}", f"0+5x{MINUTES}"

@@ -106,6 +106,8 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane, values: 
         (["--set=mode=extender", "--set=podMonitor.enabled=true"], "podMonitor"),
         (["--set=mode=extender", "--set=web.enabled=true"], "web"),
         (["--set=web.enabled=true", "--set=web.listen=0.0.0.0:80"], "listen"),
+        (["--set=monitoring.rules.runbookUrl=docs/alerts.md"], "runbookUrl"),
+        (["--set=monitoring.board.pageUrl=10.0.0.1"], "pageUrl"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -148,6 +150,26 @@ def test_the_prometheus_operator_is_told_what_the_component_tells_it() -> None:
     shown = [one["secret"]["secretName"] for one in pods["spec"]["volumes"] if "secret" in one]
     (endpoint,) = made["spec"]["podMetricsEndpoints"]
     assert [endpoint["tlsConfig"]["ca"]["secret"]["name"]] == shown
+
+
+@pytest.mark.parametrize("url", ["", "https://git.example/mooring/docs/alerts.md"], ids=["no link", "link"])
+def test_rules_and_board_are_the_files_with_their_links(url: str) -> None:
+    page = "https://mooring.example/"
+    on = ["--set=monitoring.rules.enabled=true", "--set=monitoring.board.enabled=true"]
+    links = [f"--set=monitoring.rules.runbookUrl={url}", f"--set=monitoring.board.pageUrl={page}"]
+    made = {item["kind"]: item for item in rendered(NETWORKS, *on, *links)}
+    files = CHART / "monitoring"
+    rules = yaml.safe_load((files / "alerts.yaml").read_text())
+    for rule in (rule for group in rules["groups"] for rule in group["rules"]):
+        there = rule["annotations"].pop("runbook_url")
+        if url:
+            rule["annotations"]["runbook_url"] = there.replace("docs/alerts.md", url)
+    assert made["PrometheusRule"]["spec"] == rules
+    board = (files / "board.json").read_text().replace("http://localhost:50054", page)
+    boards = [item["data"] for item in rendered(NETWORKS, *on, *links) if item["kind"] == "ConfigMap"]
+    assert [json.loads(data["mooring.json"]) for data in boards if "mooring.json" in data] == [
+        json.loads(board)
+    ]
 
 
 def test_own_plugins_and_images_arrive_in_the_pod() -> None:

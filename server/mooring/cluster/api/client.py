@@ -76,15 +76,20 @@ class ApiServer:
 
     @classmethod
     def from_kubeconfig(
-        cls, path: str | Path, options: ClientOptions | None = None, *, server: str = ""
+        cls,
+        path: str | Path,
+        options: ClientOptions | None = None,
+        *,
+        server: str = "",
+        context: str = "",
     ) -> ApiServer:
-        """Return a client for the current context of a kubeconfig file; ``server`` replaces the address in
-        it.
+        """Return a client for a context of a kubeconfig file, "" = its current one; ``server`` replaces the
+        address in it.
 
         Raises:
             InvalidArgumentError: The file can't be used.
         """
-        return cls(configuration.from_kubeconfig(path, server), options)
+        return cls(configuration.from_kubeconfig(path, server, context), options)
 
     @classmethod
     def in_cluster(cls, options: ClientOptions | None = None) -> ApiServer:

@@ -15,8 +15,8 @@ Load = Callable[[], Any]
 """Reads a ``kubernetes.client.Configuration`` again: files may have changed since."""
 
 
-def from_kubeconfig(path: str | Path, server: str = "") -> Load:
-    """Read the current context of a kubeconfig file; ``server`` replaces the address in it.
+def from_kubeconfig(path: str | Path, server: str = "", context: str = "") -> Load:
+    """Read a context of a kubeconfig file, "" = its current one; ``server`` replaces the address in it.
 
     The result raises InvalidArgumentError when the file can't be used.
     """
@@ -35,7 +35,10 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
             for file in files:
                 seen(file)
             load_kube_config(  # type: ignore[no-untyped-call] # the package types its models only
-                config_file=str(path), client_configuration=configuration, persist_config=False
+                config_file=str(path),
+                context=context or None,
+                client_configuration=configuration,
+                persist_config=False,
             )
         except (ConfigException, YAMLError, OSError, ValueError, TypeError) as error:
             raise InvalidArgumentError(
@@ -46,6 +49,28 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
         return configuration
 
     return load
+
+
+def namespace_of(path: str | Path, context: str = "") -> str:
+    """Return the namespace of a context of a kubeconfig file, "" = its current one; "" = it names none.
+
+    Raises:
+        InvalidArgumentError: The file can't be used, or has no such context.
+    """
+    from kubernetes.config import ConfigException, list_kube_config_contexts
+    from yaml import YAMLError
+
+    try:
+        contexts, current = list_kube_config_contexts(str(path))  # type: ignore[no-untyped-call] # as above
+    except (ConfigException, YAMLError, OSError, ValueError, TypeError) as error:
+        raise InvalidArgumentError([FieldError("kubeconfig", f"{path} can't be used: {error}")]) from error
+    if not context:
+        return str(current["context"].get("namespace") or "")
+    names = {each["name"]: each["context"] for each in contexts}
+    if context not in names:
+        known = ", ".join(names)
+        raise InvalidArgumentError([FieldError("context", f"{path} has no {context!r}, but {known}")])
+    return str(names[context].get("namespace") or "")
 
 
 def in_pod() -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from itertools import chain
@@ -151,6 +152,9 @@ class Pipeline(grpc.ServerInterceptor):
 class EndedByCallers:
     """Logs calls that end before their answer: one line for all since the last one. Thread-safe.
 
+    Calls that time out are reported at INFO. Those that are cancelled are reported at level 4: a tab that is
+    closed cancels the call that waits for news.
+
     Args:
         every: Seconds between two lines at least.
     """
@@ -158,21 +162,22 @@ class EndedByCallers:
     def __init__(self, every: float = 10.0) -> None:
         self._every = every
         self._lock = threading.Lock()
-        self._next = -inf
-        self._count = 0
+        self._next: dict[grpc.StatusCode, float] = {}
+        self._counts: Counter[grpc.StatusCode] = Counter()
 
     def ended(self, method: str, code: grpc.StatusCode, seconds: float) -> None:
         """Count a call that ended after ``seconds``: CANCELLED by its caller, or past its deadline."""
         now = time.monotonic()
         with self._lock:
-            self._count += 1
-            if now < self._next:
+            self._counts[code] += 1
+            if now < self._next.get(code, -inf):
                 return
-            count, self._count = self._count, 0
-            self._next = now + self._every
-        log.info(
-            "%s calls cancelled or timed out since the last report; the last one: %s, %s after %.3f s",
-            *(count, method, code.name, seconds),
+            count = self._counts.pop(code)
+            self._next[code] = now + self._every
+        log.log(
+            logging.INFO - 4 if code is grpc.StatusCode.CANCELLED else logging.INFO,
+            "%s calls ended with %s since the last report; the last one: %s after %.3f s",
+            *(count, code.name, method, seconds),
         )
 
 
