@@ -271,7 +271,7 @@ def board() -> dict[str, Any]:
     return {
         "uid": "mooring",
         "title": "mooring",
-        "description": "What mooring decides, how long it takes, and what it stands on.",
+        "description": "Decisions of mooring: results, durations, and the state of its process.",
         "links": [{"type": "link", "title": "Decisions and why", "url": "${page}", "targetBlank": True}],
         "tags": ["scheduling"],
         "schemaVersion": 39,

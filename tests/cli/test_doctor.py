@@ -172,7 +172,7 @@ FAULTS: dict[str, tuple[Change, str, str, str]] = {
     "the lease": (denied("update leases"), "rights", "may not update the lease mooring", "mooring-lease"),
     "no leader": (gone(*LEASE), "lease", "no replica holds the lease", "MooringNoLeader"),
     "a silent leader": (replaced(SILENT), "lease", "x holds the lease", "MooringNoLeader"),
-    "rivals": (rivals, "schedulers", "several schedulers in turn: mine-0, mine-1", "schedulerName"),
+    "rivals": (rivals, "schedulers", "bind pods of mine by turns: mine-0, mine-1", "schedulerName"),
     "expires": (replaced(secret("tls", certificate(3))), "certificates", "valid for 3 days", "renew"),
     "expired": (replaced(secret("tls", certificate(-2))), "certificates", "expired 2 days ago", "renew"),
     "other name": (

@@ -121,19 +121,12 @@ def run_scheduler(
             parts.election.start()
             running.callback(parts.election.stop)
         on_ready(listeners)
-        nodes, pods = len(parts.core.state.snapshot.nodes), len(parts.core.state.snapshot.pods)
-        log.info("scheduling for %s: %s nodes, %s pods", ", ".join(parts.core.engine.profiles), nodes, pods)
         scheduling = threading.Thread(target=_schedule, args=(parts.scheduler, give_up), name="scheduler")
         scheduling.start()
         parts.follow_configuration(options, metrics, running)
         wait_for_signal(stop)
-        log.info("draining: no more attempts, then up to %g s for open bindings", options.stop_grace)
-        parts.scheduler.stop()
-        scheduling.join()
-        parts.scheduler.finish_bindings()
-        _settle(parts.cycle, options.stop_grace)
-        left = len(parts.cycle.reservations)
-    log.info("ended%s", f": the outcome of {left} bindings is not known" if left else "")
+        _drain(parts, scheduling, options.stop_grace)
+    log.info("ended")
     return not failed.is_set()
 
 
@@ -341,8 +334,18 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     return endpoint(options.serving, parts.connection, probes, metrics, document, options.engine.kube_version)
 
 
+def _drain(parts: _SchedulerParts, scheduling: threading.Thread, seconds: float) -> None:
+    """End deciding, and let open bindings end, for up to ``seconds``."""
+    log.info("draining: no more attempts, then up to %g s for open bindings", seconds)
+    parts.scheduler.stop()
+    scheduling.join()
+    parts.scheduler.finish_bindings()
+    _settle(parts.cycle, seconds)
+
+
 def _schedule(scheduler: Scheduler, give_up: Callable[[], None]) -> None:
     """Schedule until it is stopped; when that fails, the process ends and is started again."""
+    log.info("scheduling")
     try:
         scheduler.schedule_until_stopped()
     except BaseException:

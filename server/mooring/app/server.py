@@ -131,7 +131,6 @@ def serve(
         on_ready({**listeners, "health": server.health_address, "metrics": server.metrics_address})
         decisions.begin_to_warm_up(stop)
         wait_for_signal(stop)
-    log.info("ended")
     return not deposed.is_set()
 
 

@@ -24,7 +24,7 @@ from mooring.cli.output import Exit, print_document
 from mooring.cli.values import one_of
 
 if TYPE_CHECKING:
-    from mooring.app.doctor.findings import Finding
+    from mooring.app.doctor.findings import Diagnosis
 
 _EXAMPLES = """examples:
   mooring doctor --config mine.yaml                      as the user of the current context
@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
     flags.add("mode", "MODE", modes[0], f"how mooring runs: {', '.join(modes)}", one_of(*modes))
     flags.add("as", "USER", "", "check this user's rights; default your own")
     flags.many("certificate", "FILE", "check the expiry of this certificate too, PEM")
-    flags.add("extenders", "FILE", "", "kube-scheduler's configuration, whose extenders are asked")
+    flags.add("extenders", "FILE", "", "call the extenders of this configuration of kube-scheduler")
     add_output(flags)
     add_deciding(flags)
     parser.set_defaults(run=run)
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return Exit.INVALID if any(each.state == "fault" for each in found) else Exit.OK
 
 
-def _print(found: list[Finding]) -> None:
+def _print(found: list[Diagnosis]) -> None:
     """Print a row for each finding, the worst first."""
     rows = [
         (Text(each.state.value, _STYLES[each.state.value]), each.check, each.said, each.do)

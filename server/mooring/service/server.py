@@ -124,6 +124,7 @@ class Server:
         """
         self.withdraw()
         self._close(self._options.stop_grace)
+        log.info("ended")
 
     def withdraw(self) -> None:
         """End readiness for good and wait until balancers have noticed. Harmless when repeated."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from mooring.app.doctor.findings import Finding, Patient, State, decoded
+from mooring.app.doctor.findings import Diagnosis, Patient, State, decoded
 from mooring.framework.releases import NEWEST, OLDEST, KubeVersion
 
 CLOSE_SECONDS = 2.0
@@ -16,8 +16,8 @@ FAR_SECONDS = 30.0
 """The difference from which on new certificates and tokens may be rejected."""
 
 
-def check_api_server(patient: Patient) -> Iterator[Finding]:
-    """Yield what there is to say about the server.
+def check_api_server(patient: Patient) -> Iterator[Diagnosis]:
+    """Yield the results about its version and its clock.
 
     Raises:
         MooringError: It rejects the request, or does not answer.
@@ -29,29 +29,29 @@ def check_api_server(patient: Patient) -> Iterator[Finding]:
     yield _clock(response.headers.get("date", ""), (began + time.time()) / 2)
 
 
-def _version(patient: Patient, version: str) -> Finding:
+def _version(patient: Patient, version: str) -> Diagnosis:
     followed, said = patient.kube_version, f"the API server at {patient.api.address} has {version}"
     major, _, rest = version.removeprefix("v").partition(".")
     minor = rest.partition(".")[0]
     if not (major.isdecimal() and minor.isdecimal()):
-        return Finding("version", State.UNKNOWN, f"{said}, which is no release")
+        return Diagnosis("version", State.UNKNOWN, f"{said}, not a known release")
     server = KubeVersion(int(major), int(minor))
     if server == followed:
-        return Finding("version", State.OK, f"{said}; mooring follows {followed}")
+        return Diagnosis("version", State.OK, f"{said}; mooring follows {followed}")
     if OLDEST <= server <= NEWEST:
         do = f"start mooring with --kube-version={server} (chart: extraArgs)"
-        return Finding("version", State.WARNING, f"{said}, and mooring follows {followed}", do)
+        return Diagnosis("version", State.WARNING, f"{said}, and mooring follows {followed}", do)
     do = f"use a release of mooring that follows Kubernetes {server}"
-    return Finding("version", State.FAULT, f"{said}, and mooring follows {OLDEST} to {NEWEST}", do)
+    return Diagnosis("version", State.FAULT, f"{said}, and mooring follows {OLDEST} to {NEWEST}", do)
 
 
-def _clock(header: str, here: float) -> Finding:
+def _clock(header: str, here: float) -> Diagnosis:
     try:
         ahead = here - parsedate_to_datetime(header).timestamp()
     except ValueError:
-        return Finding("clock", State.UNKNOWN, "the API server's answer has no date")
+        return Diagnosis("clock", State.UNKNOWN, "the API server's answer has no date")
     if abs(ahead) <= CLOSE_SECONDS:
-        return Finding("clock", State.OK, f"this clock and the API server's differ by {abs(ahead):.0f} s")
+        return Diagnosis("clock", State.OK, f"this clock and the API server's differ by {abs(ahead):.0f} s")
     said = f"this clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the API server's"
     do = "set both by NTP: ages, leases and certificates are read by these clocks"
-    return Finding("clock", State.FAULT if abs(ahead) > FAR_SECONDS else State.WARNING, said, do)
+    return Diagnosis("clock", State.FAULT if abs(ahead) > FAR_SECONDS else State.WARNING, said, do)

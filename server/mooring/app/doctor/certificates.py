@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography import x509
 
-from mooring.app.doctor.findings import Finding, Patient, State
+from mooring.app.doctor.findings import Diagnosis, Patient, State
 from mooring.files import read_file
 from mooring.framework.errors import MooringError
 
@@ -21,18 +21,18 @@ SOON_DAYS = 14.0
 _RENEW = "renew it: docs/run/certificates.md"
 
 
-def check_files(files: Iterable[str]) -> Iterator[Finding]:
+def check_files(files: Iterable[str]) -> Iterator[Diagnosis]:
     """Yield the expiry of each certificate file."""
     for file in files:
         try:
             text = read_file(Path(file))
         except OSError as error:
-            yield Finding("certificates", State.FAULT, f"{file}: {error.strerror}", "correct the path")
+            yield Diagnosis("certificates", State.FAULT, f"{file}: {error.strerror}", "correct the path")
             continue
         yield judged(file, text, ())
 
 
-def check_secrets(patient: Patient) -> Iterator[Finding]:
+def check_secrets(patient: Patient) -> Iterator[Diagnosis]:
     """Yield the expiry and the names of the certificates that mooring's pods show.
 
     Raises:
@@ -49,33 +49,33 @@ def check_secrets(patient: Patient) -> Iterator[Finding]:
         try:
             found = patient.get(f"/api/v1/namespaces/{patient.namespace}/secrets/{name}")
         except MooringError:
-            do = "ask as somebody who may, or give the file with --certificate"
-            yield Finding("certificates", State.UNKNOWN, f"the Secret {name} may not be read", do)
+            do = "run this with the right to read it, or give the file with --certificate"
+            yield Diagnosis("certificates", State.UNKNOWN, f"the Secret {name} may not be read", do)
             continue
         if found is None:
             do = "create it: docs/run/certificates.md; the pods wait for it"
-            yield Finding("certificates", State.FAULT, f"there is no Secret {name}", do)
+            yield Diagnosis("certificates", State.FAULT, f"there is no Secret {name}", do)
         elif "tls.crt" in (data := found.get("data") or {}):
             yield judged(f"the Secret {name}", _decoded(data["tls.crt"]), names)
 
 
-def judged(where: str, text: bytes, names: Sequence[str]) -> Finding:
-    """Return what there is to say about a certificate, PEM, by one of whose ``names`` clients call."""
+def judged(where: str, text: bytes, names: Sequence[str]) -> Diagnosis:
+    """Return the diagnosis of a certificate, PEM, of a server that clients call by one of ``names``."""
     try:
         shown = x509.load_pem_x509_certificate(text)
     except ValueError as error:
-        return Finding("certificates", State.FAULT, f"{where} has no certificate: {error}", _RENEW)
+        return Diagnosis("certificates", State.FAULT, f"{where} has no certificate: {error}", _RENEW)
     days = (shown.not_valid_after_utc - datetime.now(UTC)).total_seconds() / 86_400
     known = _names(shown)
     said = f"{where} is valid for {days:.0f} days, for {', '.join(known) or 'no name'}"
     if days < 0:
-        return Finding("certificates", State.FAULT, f"{where} expired {-days:.0f} days ago", _RENEW)
+        return Diagnosis("certificates", State.FAULT, f"{where} expired {-days:.0f} days ago", _RENEW)
     if names and not {*names} & {*known}:
         do = f"sign one with {' or '.join(names)}: docs/run/certificates.md"
-        return Finding("certificates", State.FAULT, f"{said}; clients call it {' or '.join(names)}", do)
+        return Diagnosis("certificates", State.FAULT, f"{said}; clients call it {' or '.join(names)}", do)
     if days < SOON_DAYS:
-        return Finding("certificates", State.WARNING, said, _RENEW)
-    return Finding("certificates", State.OK, said)
+        return Diagnosis("certificates", State.WARNING, said, _RENEW)
+    return Diagnosis("certificates", State.OK, said)
 
 
 def _names(shown: x509.Certificate) -> list[str]:

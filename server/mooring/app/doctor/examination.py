@@ -10,7 +10,7 @@ from mooring import config
 from mooring.app.doctor.api_server import check_api_server
 from mooring.app.doctor.certificates import check_files, check_secrets
 from mooring.app.doctor.extenders import check_extenders
-from mooring.app.doctor.findings import SCHEDULER, Finding, Patient, State
+from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Patient, State
 from mooring.app.doctor.processes import check_processes, check_scraping
 from mooring.app.doctor.rights import check_rights
 from mooring.app.doctor.schedulers import check_schedulers
@@ -23,7 +23,7 @@ from mooring.cluster.api import ApiServer
 from mooring.framework.errors import MooringError
 from mooring.framework.releases import KubeVersion
 
-Check = Callable[[Patient], Iterator[Finding]]
+Check = Callable[[Patient], Iterator[Diagnosis]]
 
 CHECKS: dict[str, Check] = {
     "rights": check_rights,
@@ -37,7 +37,7 @@ CHECKS: dict[str, Check] = {
 
 @dataclass(frozen=True, slots=True)
 class DoctorOptions:
-    """What is examined.
+    """The subject of an examination.
 
     Attributes:
         engine: mooring's configuration and plugins.
@@ -56,7 +56,7 @@ class DoctorOptions:
     extenders: str = ""
 
 
-def examined(api: ApiServer, options: DoctorOptions) -> Iterator[Finding]:
+def examined(api: ApiServer, options: DoctorOptions) -> Iterator[Diagnosis]:
     """Yield the findings. A check that can't be made is a finding too.
 
     Raises:
@@ -68,11 +68,11 @@ def examined(api: ApiServer, options: DoctorOptions) -> Iterator[Finding]:
         configuration = configuration_of(options.engine, registry, scheduling=scheduling)
     except config.ConfigError as error:
         said = error.text(options.engine.config).splitlines()
-        yield from (Finding("configuration", State.FAULT, line, "correct the file") for line in said)
+        yield from (Diagnosis("configuration", State.FAULT, line, "correct the file") for line in said)
         configuration = config.default(catalog, kube_version=options.engine.kube_version)
     else:
         profiles = ", ".join(profile.scheduler_name for profile in configuration.profiles)
-        yield Finding("configuration", State.OK, f"the profiles are {profiles}")
+        yield Diagnosis("configuration", State.OK, f"the profiles are {profiles}")
     yield from check_files(options.certificates)
     if options.extenders:
         yield from _made("extenders", partial(check_extenders, options.extenders, configuration, catalog))
@@ -85,15 +85,15 @@ def examined(api: ApiServer, options: DoctorOptions) -> Iterator[Finding]:
         yield from check_api_server(patient)
     except MooringError as error:
         do = "correct the address: --kubeconfig, --context; can this machine reach it?"
-        yield Finding("version", State.FAULT, str(error), do)
+        yield Diagnosis("version", State.FAULT, str(error), do)
         return
     for name, check in CHECKS.items():
         yield from _made(name, partial(check, patient))
 
 
-def _made(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def _made(name: str, check: Callable[[], Iterator[Diagnosis]]) -> Iterator[Diagnosis]:
     """Yield the findings of a check up to an error, and then the error."""
     try:
         yield from check()
     except (MooringError, config.ConfigError) as error:
-        yield Finding(name, State.UNKNOWN, str(error), "ask as somebody who may, or repeat the command")
+        yield Diagnosis(name, State.UNKNOWN, str(error), "run this with more rights, or repeat the command")

@@ -28,14 +28,14 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """The result of one check.
 
     Attributes:
         check: The check: ``rights``, ``clock``, ...
         state: How it ended.
-        said: What was found.
-        do: What to do about it; "" = nothing.
+        said: The state that was found.
+        do: The remedy; "" = none is needed.
     """
 
     check: str
@@ -46,12 +46,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What is examined.
+    """The subject of an examination.
 
     Attributes:
         api: The cluster's API server.
         mode: One of ``MODES``.
-        namespace: Where mooring runs, or will run.
+        namespace: The namespace of its pods.
         user: The user whose rights are checked; "" = the one who asks.
         configuration: mooring's configuration.
         kinds: The kinds that its plugins read, by name, each with the names of these plugins.

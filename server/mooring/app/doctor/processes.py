@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from mooring.app.doctor.certificates import monitors
-from mooring.app.doctor.findings import SCHEDULER, Finding, Patient, State
+from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Patient, State
 from mooring.app.doctor.rights import may
 from mooring.framework.errors import MooringError
 
 _COLLECT = "docs/metrics.md, Collect them"
 
 
-def check_processes(patient: Patient) -> Iterator[Finding]:
+def check_processes(patient: Patient) -> Iterator[Diagnosis]:
     """Yield which pods are not ready, and why.
 
     Raises:
@@ -22,16 +22,16 @@ def check_processes(patient: Patient) -> Iterator[Finding]:
     pods = patient.pods()
     if not pods:
         said = f"there is no pod of mooring in {patient.namespace}"
-        yield Finding("processes", State.WARNING, said, "install it, or name another namespace with -n")
+        yield Diagnosis("processes", State.WARNING, said, "install it, or name another namespace with -n")
     for pod in pods:
         name = pod["metadata"]["name"]
         conditions = {each["type"]: each for each in (pod.get("status") or {}).get("conditions") or ()}
         if conditions.get("Ready", {}).get("status") == "True":
-            yield Finding("processes", State.OK, f"pod {name} is ready")
+            yield Diagnosis("processes", State.OK, f"pod {name} is ready")
         else:
             said = _why(patient, name) or conditions.get("Ready", {}).get("message") or "see kubectl describe"
             do = "docs/operation.md, Probes"
-            yield Finding("processes", State.FAULT, f"pod {name} is not ready: {said}", do)
+            yield Diagnosis("processes", State.FAULT, f"pod {name} is not ready: {said}", do)
 
 
 def _why(patient: Patient, pod: str) -> str:
@@ -45,7 +45,7 @@ def _why(patient: Patient, pod: str) -> str:
         return ""
 
 
-def check_scraping(patient: Patient) -> Iterator[Finding]:
+def check_scraping(patient: Patient) -> Iterator[Diagnosis]:
     """Yield whether the metrics of the second scheduler can be collected.
 
     Raises:
@@ -57,22 +57,24 @@ def check_scraping(patient: Patient) -> Iterator[Finding]:
     if not found:
         said = "no PodMonitor of the Prometheus operator selects mooring's pods"
         do = f"set podMonitor.enabled=true of the chart, or write a scrape configuration: {_COLLECT}"
-        yield Finding("metrics", State.WARNING, said, do)
+        yield Diagnosis("metrics", State.WARNING, said, do)
     for monitor in found:
         for endpoint in monitor["spec"].get("podMetricsEndpoints") or ():
             yield _scraped(patient, monitor["metadata"]["name"], endpoint)
 
 
-def _scraped(patient: Patient, monitor: str, endpoint: dict[str, Any]) -> Finding:
+def _scraped(patient: Patient, monitor: str, endpoint: dict[str, Any]) -> Diagnosis:
     credentials = (endpoint.get("authorization") or {}).get("credentials") or {}
     secret = credentials.get("name", "")
     found = patient.get(f"/api/v1/namespaces/{patient.namespace}/secrets/{secret}") if secret else None
     if found is None:
         said = f"the PodMonitor {monitor} sends no token, or one of a Secret {secret!r} that isn't there"
-        return Finding("metrics", State.FAULT, said, f"create the Secret: {_COLLECT}")
+        return Diagnosis("metrics", State.FAULT, said, f"create the Secret: {_COLLECT}")
     account = (found["metadata"].get("annotations") or {}).get("kubernetes.io/service-account.name", "")
     user = f"system:serviceaccount:{patient.namespace}:{account}"
     if not may(patient, {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}, user):
         do = "bind the ClusterRole metrics-reader to it: docs/run/rights.md"
-        return Finding("metrics", State.FAULT, f"{user} may not get /metrics", do)
-    return Finding("metrics", State.OK, f"the PodMonitor {monitor} collects as {user}, who may get /metrics")
+        return Diagnosis("metrics", State.FAULT, f"{user} may not get /metrics", do)
+    return Diagnosis(
+        "metrics", State.OK, f"the PodMonitor {monitor} collects as {user}, who may get /metrics"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mooring.app.doctor.findings import EXTENDER, SCHEDULER, Finding, Patient, State, decoded
+from mooring.app.doctor.findings import EXTENDER, SCHEDULER, Diagnosis, Patient, State, decoded
 from mooring.cluster.api import RESOURCES
 
 Rights = Mapping[tuple[str, str], tuple[str, ...]]
@@ -22,7 +22,7 @@ BINDING: Final[Rights] = {
     ("resource.k8s.io", "resourceclaims/status"): ("patch",),
     ("resource.k8s.io", "resourceclaims/binding"): ("patch",),
 }
-"""What binding needs besides reading."""
+"""The rights for binding, besides those for reading."""
 
 SCHEDULING: Final[Rights] = {
     ("", "pods/status"): ("patch",),
@@ -32,7 +32,7 @@ SCHEDULING: Final[Rights] = {
     ("authentication.k8s.io", "tokenreviews"): ("create",),
     ("authorization.k8s.io", "subjectaccessreviews"): ("create",),
 }
-"""What the second scheduler needs besides binding."""
+"""The further rights of the second scheduler."""
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1"
 _FILES: Final = {
@@ -42,7 +42,7 @@ _FILES: Final = {
 }
 
 
-def check_rights(patient: Patient) -> Iterator[Finding]:
+def check_rights(patient: Patient) -> Iterator[Diagnosis]:
     """Yield which rights are missing, or that none is.
 
     Raises:
@@ -56,17 +56,17 @@ def check_rights(patient: Patient) -> Iterator[Finding]:
             missing += len(denied)
             if denied:
                 said = f"{who} may not {', '.join(denied)} {resource}{group and f'.{group}'}"
-                yield Finding("rights", State.FAULT, said, f"grant it, as {_FILES[purpose]} does")
+                yield Diagnosis("rights", State.FAULT, said, f"grant it, as {_FILES[purpose]} does")
     yield from _lease_rights(patient, who)
     if not missing:
-        yield Finding("rights", State.OK, f"{who} has all {asked} rights that {patient.mode} needs")
+        yield Diagnosis("rights", State.OK, f"{who} has all {asked} rights that {patient.mode} needs")
 
 
 def may(patient: Patient, attributes: Mapping[str, Any], user: str = "") -> bool:
     """Return whether a user, by default the patient's, may do something.
 
     Args:
-        patient: Whose API server is asked.
+        patient: The cluster.
         attributes: ``resourceAttributes`` or ``nonResourceAttributes`` of the review.
         user: The user.
 
@@ -91,7 +91,7 @@ def _needed(patient: Patient) -> dict[str, Rights]:
     }
 
 
-def _lease_rights(patient: Patient, who: str) -> Iterator[Finding]:
+def _lease_rights(patient: Patient, who: str) -> Iterator[Diagnosis]:
     election = patient.configuration.document.leader_election
     if not election.leader_elect:
         return
@@ -99,7 +99,7 @@ def _lease_rights(patient: Patient, who: str) -> Iterator[Finding]:
     for verb, on in (("create", ""), ("get", name), ("update", name)):
         if not may(patient, _attributes("coordination.k8s.io", "leases", verb, namespace, on)):
             said = f"{who} may not {verb} {f'the lease {on}' if on else 'leases'} in {namespace}"
-            yield Finding("rights", State.FAULT, said, "grant it, as the Role mooring-lease does")
+            yield Diagnosis("rights", State.FAULT, said, "grant it, as the Role mooring-lease does")
 
 
 def _attributes(group: str, resource: str, verb: str, namespace: str = "", name: str = "") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from mooring.app.doctor.findings import SCHEDULER, Finding, Patient, State
+from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Patient, State
 from mooring.cluster.api import RESOURCES
 from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 
@@ -19,7 +19,7 @@ INTERLEAVED = 3
 """Turns of instances from which on they bind side by side; a change of the leader makes two."""
 
 
-def check_schedulers(patient: Patient) -> Iterator[Finding]:
+def check_schedulers(patient: Patient) -> Iterator[Diagnosis]:
     """Yield what the leases and the latest bindings show.
 
     Raises:
@@ -30,26 +30,26 @@ def check_schedulers(patient: Patient) -> Iterator[Finding]:
     yield from _rivals(patient)
 
 
-def _lease(patient: Patient) -> Iterator[Finding]:
+def _lease(patient: Patient) -> Iterator[Diagnosis]:
     election = patient.configuration.document.leader_election
     if election.leader_elect:
         name = f"{election.resource_namespace}/{election.resource_name}"
         holder, age = _holder(patient, election.resource_namespace, election.resource_name)
         do = "see the alert MooringNoLeader; before the first start this is as it should be"
         if not holder:
-            yield Finding("lease", State.WARNING, f"no replica holds the lease {name}", do)
+            yield Diagnosis("lease", State.WARNING, f"no replica holds the lease {name}", do)
         elif age > election.lease_duration.total_seconds():
             said = f"{holder} holds the lease {name} and has not renewed it for {age:.0f} s"
-            yield Finding("lease", State.WARNING, said, do)
+            yield Diagnosis("lease", State.WARNING, said, do)
         else:
-            yield Finding("lease", State.OK, f"{holder} holds the lease {name}")
+            yield Diagnosis("lease", State.OK, f"{holder} holds the lease {name}")
     if DEFAULT not in patient.profiles or election.resource_name == KUBE_SCHEDULER_LEASE:
         return
     holder, age = _holder(patient, "kube-system", KUBE_SCHEDULER_LEASE)
     if holder and age < election.lease_duration.total_seconds():
         said = f"kube-scheduler ({holder}) runs, and a profile of mooring is called {DEFAULT} too"
         do = "give the profile another schedulerName, or take kube-scheduler's place with --replace-default"
-        yield Finding("schedulers", State.FAULT, said, do)
+        yield Diagnosis("schedulers", State.FAULT, said, do)
 
 
 def _holder(patient: Patient, namespace: str, name: str) -> tuple[str, float]:
@@ -59,8 +59,8 @@ def _holder(patient: Patient, namespace: str, name: str) -> tuple[str, float]:
     return str(spec.get("holderIdentity") or ""), time.time() - _moment(spec.get("renewTime"))
 
 
-def _rivals(patient: Patient) -> Iterator[Finding]:
-    """Yield the profiles whose pods are bound by several instances in turn."""
+def _rivals(patient: Patient) -> Iterator[Diagnosis]:
+    """Yield the profiles whose pods several instances bind by turns."""
     listed = patient.items(RESOURCES["Event"].collection(), limit=str(MOST_EVENTS))
     bound = [event for event in listed if event.get("reason") == "Scheduled"]
     bound.sort(key=lambda event: _moment(event.get("eventTime")))
@@ -70,12 +70,12 @@ def _rivals(patient: Patient) -> Iterator[Finding]:
         turns = [instance for instance, _ in groupby(str(event.get("reportingInstance")) for event in own)]
         if len(turns) >= INTERLEAVED:
             alone = False
-            said = f"pods of {profile} are bound by several schedulers in turn: {', '.join(sorted({*turns}))}"
+            said = f"several schedulers bind pods of {profile} by turns: {', '.join(sorted({*turns}))}"
             do = "let one of them schedule: another schedulerName, or one lease for all replicas"
-            yield Finding("schedulers", State.FAULT, said, do)
+            yield Diagnosis("schedulers", State.FAULT, said, do)
     if alone:
         names = ", ".join(patient.profiles)
-        yield Finding("schedulers", State.OK, f"no two schedulers bind pods of {names} side by side")
+        yield Diagnosis("schedulers", State.OK, f"no two schedulers bind pods of {names} side by side")
 
 
 def _moment(text: str | None) -> float:
