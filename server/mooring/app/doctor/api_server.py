@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from mooring.app.doctor.findings import Diagnosis, Patient, State, decoded
+from mooring.app.doctor.findings import Diagnosis, Health, Patient, decoded
 from mooring.framework.releases import NEWEST, OLDEST, KubeVersion
 
 CLOSE_SECONDS = 2.0
@@ -34,24 +34,24 @@ def _version(patient: Patient, version: str) -> Diagnosis:
     major, _, rest = version.removeprefix("v").partition(".")
     minor = rest.partition(".")[0]
     if not (major.isdecimal() and minor.isdecimal()):
-        return Diagnosis("version", State.UNKNOWN, f"{said}, not a known release")
+        return Diagnosis("version", Health.UNKNOWN, f"{said}, not a known release")
     server = KubeVersion(int(major), int(minor))
     if server == followed:
-        return Diagnosis("version", State.OK, f"{said}; mooring follows {followed}")
+        return Diagnosis("version", Health.OK, f"{said}; mooring follows {followed}")
     if OLDEST <= server <= NEWEST:
         do = f"start mooring with --kube-version={server} (chart: extraArgs)"
-        return Diagnosis("version", State.WARNING, f"{said}, and mooring follows {followed}", do)
+        return Diagnosis("version", Health.WARNING, f"{said}, and mooring follows {followed}", do)
     do = f"use a release of mooring that follows Kubernetes {server}"
-    return Diagnosis("version", State.FAULT, f"{said}, and mooring follows {OLDEST} to {NEWEST}", do)
+    return Diagnosis("version", Health.FAULT, f"{said}, and mooring follows {OLDEST} to {NEWEST}", do)
 
 
 def _clock(header: str, here: float) -> Diagnosis:
     try:
         ahead = here - parsedate_to_datetime(header).timestamp()
     except ValueError:
-        return Diagnosis("clock", State.UNKNOWN, "the API server's answer has no date")
+        return Diagnosis("clock", Health.UNKNOWN, "the API server's answer has no date")
     if abs(ahead) <= CLOSE_SECONDS:
-        return Diagnosis("clock", State.OK, f"this clock and the API server's differ by {abs(ahead):.0f} s")
+        return Diagnosis("clock", Health.OK, f"this clock and the API server's differ by {abs(ahead):.0f} s")
     said = f"this clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the API server's"
     do = "set both by NTP: ages, leases and certificates are read by these clocks"
-    return Diagnosis("clock", State.FAULT if abs(ahead) > FAR_SECONDS else State.WARNING, said, do)
+    return Diagnosis("clock", Health.FAULT if abs(ahead) > FAR_SECONDS else Health.WARNING, said, do)

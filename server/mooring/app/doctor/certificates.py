@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography import x509
 
-from mooring.app.doctor.findings import Diagnosis, Patient, State
+from mooring.app.doctor.findings import Diagnosis, Health, Patient
 from mooring.files import read_file
 from mooring.framework.errors import MooringError
 
@@ -27,7 +27,7 @@ def check_files(files: Iterable[str]) -> Iterator[Diagnosis]:
         try:
             text = read_file(Path(file))
         except OSError as error:
-            yield Diagnosis("certificates", State.FAULT, f"{file}: {error.strerror}", "correct the path")
+            yield Diagnosis("certificates", Health.FAULT, f"{file}: {error.strerror}", "correct the path")
             continue
         yield judged(file, text, ())
 
@@ -50,11 +50,11 @@ def check_secrets(patient: Patient) -> Iterator[Diagnosis]:
             found = patient.get(f"/api/v1/namespaces/{patient.namespace}/secrets/{name}")
         except MooringError:
             do = "run this with the right to read it, or give the file with --certificate"
-            yield Diagnosis("certificates", State.UNKNOWN, f"the Secret {name} may not be read", do)
+            yield Diagnosis("certificates", Health.UNKNOWN, f"the Secret {name} may not be read", do)
             continue
         if found is None:
             do = "create it: docs/run/certificates.md; the pods wait for it"
-            yield Diagnosis("certificates", State.FAULT, f"there is no Secret {name}", do)
+            yield Diagnosis("certificates", Health.FAULT, f"there is no Secret {name}", do)
         elif "tls.crt" in (data := found.get("data") or {}):
             yield judged(f"the Secret {name}", _decoded(data["tls.crt"]), names)
 
@@ -64,18 +64,18 @@ def judged(where: str, text: bytes, names: Sequence[str]) -> Diagnosis:
     try:
         shown = x509.load_pem_x509_certificate(text)
     except ValueError as error:
-        return Diagnosis("certificates", State.FAULT, f"{where} has no certificate: {error}", _RENEW)
+        return Diagnosis("certificates", Health.FAULT, f"{where} has no certificate: {error}", _RENEW)
     days = (shown.not_valid_after_utc - datetime.now(UTC)).total_seconds() / 86_400
     known = _names(shown)
     said = f"{where} is valid for {days:.0f} days, for {', '.join(known) or 'no name'}"
     if days < 0:
-        return Diagnosis("certificates", State.FAULT, f"{where} expired {-days:.0f} days ago", _RENEW)
+        return Diagnosis("certificates", Health.FAULT, f"{where} expired {-days:.0f} days ago", _RENEW)
     if names and not {*names} & {*known}:
         do = f"sign one with {' or '.join(names)}: docs/run/certificates.md"
-        return Diagnosis("certificates", State.FAULT, f"{said}; clients call it {' or '.join(names)}", do)
+        return Diagnosis("certificates", Health.FAULT, f"{said}; clients call it {' or '.join(names)}", do)
     if days < SOON_DAYS:
-        return Diagnosis("certificates", State.WARNING, said, _RENEW)
-    return Diagnosis("certificates", State.OK, said)
+        return Diagnosis("certificates", Health.WARNING, said, _RENEW)
+    return Diagnosis("certificates", Health.OK, said)
 
 
 def _names(shown: x509.Certificate) -> list[str]:

@@ -10,7 +10,7 @@ from mooring import config
 from mooring.app.doctor.api_server import check_api_server
 from mooring.app.doctor.certificates import check_files, check_secrets
 from mooring.app.doctor.extenders import check_extenders
-from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Patient, State
+from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Health, Patient
 from mooring.app.doctor.processes import check_processes, check_scraping
 from mooring.app.doctor.rights import check_rights
 from mooring.app.doctor.schedulers import check_schedulers
@@ -68,11 +68,11 @@ def examined(api: ApiServer, options: DoctorOptions) -> Iterator[Diagnosis]:
         configuration = configuration_of(options.engine, registry, scheduling=scheduling)
     except config.ConfigError as error:
         said = error.text(options.engine.config).splitlines()
-        yield from (Diagnosis("configuration", State.FAULT, line, "correct the file") for line in said)
+        yield from (Diagnosis("configuration", Health.FAULT, line, "correct the file") for line in said)
         configuration = config.default(catalog, kube_version=options.engine.kube_version)
     else:
         profiles = ", ".join(profile.scheduler_name for profile in configuration.profiles)
-        yield Diagnosis("configuration", State.OK, f"the profiles are {profiles}")
+        yield Diagnosis("configuration", Health.OK, f"the profiles are {profiles}")
     yield from check_files(options.certificates)
     if options.extenders:
         yield from _made("extenders", partial(check_extenders, options.extenders, configuration, catalog))
@@ -85,7 +85,7 @@ def examined(api: ApiServer, options: DoctorOptions) -> Iterator[Diagnosis]:
         yield from check_api_server(patient)
     except MooringError as error:
         do = "correct the address: --kubeconfig, --context; can this machine reach it?"
-        yield Diagnosis("version", State.FAULT, str(error), do)
+        yield Diagnosis("version", Health.FAULT, str(error), do)
         return
     for name, check in CHECKS.items():
         yield from _made(name, partial(check, patient))
@@ -96,4 +96,4 @@ def _made(name: str, check: Callable[[], Iterator[Diagnosis]]) -> Iterator[Diagn
     try:
         yield from check()
     except (MooringError, config.ConfigError) as error:
-        yield Diagnosis(name, State.UNKNOWN, str(error), "run this with more rights, or repeat the command")
+        yield Diagnosis(name, Health.UNKNOWN, str(error), "run this with more rights, or repeat the command")

@@ -18,7 +18,7 @@ MODES = (SCHEDULER, EXTENDER, LOOPBACK)
 """The ways in which mooring runs in a cluster, by the chart's names."""
 
 
-class State(StrEnum):
+class Health(StrEnum):
     """How a check ended."""
 
     OK = "ok"
@@ -39,7 +39,7 @@ class Diagnosis:
     """
 
     check: str
-    state: State
+    state: Health
     said: str
     do: str = ""
 

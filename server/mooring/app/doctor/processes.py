@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mooring.app.doctor.certificates import monitors
-from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Patient, State
+from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Health, Patient
 from mooring.app.doctor.rights import may
 from mooring.framework.errors import MooringError
 
@@ -22,16 +22,16 @@ def check_processes(patient: Patient) -> Iterator[Diagnosis]:
     pods = patient.pods()
     if not pods:
         said = f"there is no pod of mooring in {patient.namespace}"
-        yield Diagnosis("processes", State.WARNING, said, "install it, or name another namespace with -n")
+        yield Diagnosis("processes", Health.WARNING, said, "install it, or name another namespace with -n")
     for pod in pods:
         name = pod["metadata"]["name"]
         conditions = {each["type"]: each for each in (pod.get("status") or {}).get("conditions") or ()}
         if conditions.get("Ready", {}).get("status") == "True":
-            yield Diagnosis("processes", State.OK, f"pod {name} is ready")
+            yield Diagnosis("processes", Health.OK, f"pod {name} is ready")
         else:
             said = _why(patient, name) or conditions.get("Ready", {}).get("message") or "see kubectl describe"
             do = "docs/operation.md, Probes"
-            yield Diagnosis("processes", State.FAULT, f"pod {name} is not ready: {said}", do)
+            yield Diagnosis("processes", Health.FAULT, f"pod {name} is not ready: {said}", do)
 
 
 def _why(patient: Patient, pod: str) -> str:
@@ -57,7 +57,7 @@ def check_scraping(patient: Patient) -> Iterator[Diagnosis]:
     if not found:
         said = "no PodMonitor of the Prometheus operator selects mooring's pods"
         do = f"set podMonitor.enabled=true of the chart, or write a scrape configuration: {_COLLECT}"
-        yield Diagnosis("metrics", State.WARNING, said, do)
+        yield Diagnosis("metrics", Health.WARNING, said, do)
     for monitor in found:
         for endpoint in monitor["spec"].get("podMetricsEndpoints") or ():
             yield _scraped(patient, monitor["metadata"]["name"], endpoint)
@@ -69,12 +69,12 @@ def _scraped(patient: Patient, monitor: str, endpoint: dict[str, Any]) -> Diagno
     found = patient.get(f"/api/v1/namespaces/{patient.namespace}/secrets/{secret}") if secret else None
     if found is None:
         said = f"the PodMonitor {monitor} sends no token, or one of a Secret {secret!r} that isn't there"
-        return Diagnosis("metrics", State.FAULT, said, f"create the Secret: {_COLLECT}")
+        return Diagnosis("metrics", Health.FAULT, said, f"create the Secret: {_COLLECT}")
     account = (found["metadata"].get("annotations") or {}).get("kubernetes.io/service-account.name", "")
     user = f"system:serviceaccount:{patient.namespace}:{account}"
     if not may(patient, {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}, user):
         do = "bind the ClusterRole metrics-reader to it: docs/run/rights.md"
-        return Diagnosis("metrics", State.FAULT, f"{user} may not get /metrics", do)
+        return Diagnosis("metrics", Health.FAULT, f"{user} may not get /metrics", do)
     return Diagnosis(
-        "metrics", State.OK, f"the PodMonitor {monitor} collects as {user}, who may get /metrics"
+        "metrics", Health.OK, f"the PodMonitor {monitor} collects as {user}, who may get /metrics"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mooring.app.doctor.findings import EXTENDER, SCHEDULER, Diagnosis, Patient, State, decoded
+from mooring.app.doctor.findings import EXTENDER, SCHEDULER, Diagnosis, Health, Patient, decoded
 from mooring.cluster.api import RESOURCES
 
 Rights = Mapping[tuple[str, str], tuple[str, ...]]
@@ -56,10 +56,10 @@ def check_rights(patient: Patient) -> Iterator[Diagnosis]:
             missing += len(denied)
             if denied:
                 said = f"{who} may not {', '.join(denied)} {resource}{group and f'.{group}'}"
-                yield Diagnosis("rights", State.FAULT, said, f"grant it, as {_FILES[purpose]} does")
+                yield Diagnosis("rights", Health.FAULT, said, f"grant it, as {_FILES[purpose]} does")
     yield from _lease_rights(patient, who)
     if not missing:
-        yield Diagnosis("rights", State.OK, f"{who} has all {asked} rights that {patient.mode} needs")
+        yield Diagnosis("rights", Health.OK, f"{who} has all {asked} rights that {patient.mode} needs")
 
 
 def may(patient: Patient, attributes: Mapping[str, Any], user: str = "") -> bool:
@@ -99,7 +99,7 @@ def _lease_rights(patient: Patient, who: str) -> Iterator[Diagnosis]:
     for verb, on in (("create", ""), ("get", name), ("update", name)):
         if not may(patient, _attributes("coordination.k8s.io", "leases", verb, namespace, on)):
             said = f"{who} may not {verb} {f'the lease {on}' if on else 'leases'} in {namespace}"
-            yield Diagnosis("rights", State.FAULT, said, "grant it, as the Role mooring-lease does")
+            yield Diagnosis("rights", Health.FAULT, said, "grant it, as the Role mooring-lease does")
 
 
 def _attributes(group: str, resource: str, verb: str, namespace: str = "", name: str = "") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Patient, State
+from mooring.app.doctor.findings import SCHEDULER, Diagnosis, Health, Patient
 from mooring.cluster.api import RESOURCES
 from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 
@@ -37,19 +37,19 @@ def _lease(patient: Patient) -> Iterator[Diagnosis]:
         holder, age = _holder(patient, election.resource_namespace, election.resource_name)
         do = "see the alert MooringNoLeader; before the first start this is as it should be"
         if not holder:
-            yield Diagnosis("lease", State.WARNING, f"no replica holds the lease {name}", do)
+            yield Diagnosis("lease", Health.WARNING, f"no replica holds the lease {name}", do)
         elif age > election.lease_duration.total_seconds():
             said = f"{holder} holds the lease {name} and has not renewed it for {age:.0f} s"
-            yield Diagnosis("lease", State.WARNING, said, do)
+            yield Diagnosis("lease", Health.WARNING, said, do)
         else:
-            yield Diagnosis("lease", State.OK, f"{holder} holds the lease {name}")
+            yield Diagnosis("lease", Health.OK, f"{holder} holds the lease {name}")
     if DEFAULT not in patient.profiles or election.resource_name == KUBE_SCHEDULER_LEASE:
         return
     holder, age = _holder(patient, "kube-system", KUBE_SCHEDULER_LEASE)
     if holder and age < election.lease_duration.total_seconds():
         said = f"kube-scheduler ({holder}) runs, and a profile of mooring is called {DEFAULT} too"
         do = "give the profile another schedulerName, or take kube-scheduler's place with --replace-default"
-        yield Diagnosis("schedulers", State.FAULT, said, do)
+        yield Diagnosis("schedulers", Health.FAULT, said, do)
 
 
 def _holder(patient: Patient, namespace: str, name: str) -> tuple[str, float]:
@@ -72,10 +72,10 @@ def _rivals(patient: Patient) -> Iterator[Diagnosis]:
             alone = False
             said = f"several schedulers bind pods of {profile} by turns: {', '.join(sorted({*turns}))}"
             do = "let one of them schedule: another schedulerName, or one lease for all replicas"
-            yield Diagnosis("schedulers", State.FAULT, said, do)
+            yield Diagnosis("schedulers", Health.FAULT, said, do)
     if alone:
         names = ", ".join(patient.profiles)
-        yield Diagnosis("schedulers", State.OK, f"no two schedulers bind pods of {names} side by side")
+        yield Diagnosis("schedulers", Health.OK, f"no two schedulers bind pods of {names} side by side")
 
 
 def _moment(text: str | None) -> float:
