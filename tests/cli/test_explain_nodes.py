@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.cli.tables.amounts import amount
+from mooring.framework.resources import amount
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import Result, call, scoring, write_config, write_manifests
 
@@ -104,7 +104,7 @@ def test_one_node(flags: list[str], said: str, capsys: pytest.CaptureFixture[str
 
 def test_what_is_lacking_is_counted(capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
     result = explain(capsys, cluster, "huge", "--what-would-it-take", SMALL)
-    assert "the pod requests 4 cpu instead of 64" in result.out
+    assert "request 4 cpu instead of 64" in result.out
     assert "node.kubernetes.io/unschedulable" not in result.out
     assert result.code == 3
     node = explain(capsys, cluster, "huge", "--node", SMALL)

@@ -214,12 +214,16 @@ def test_what_would_make_a_pod_fit(cluster: Path, capsys: pytest.CaptureFixture[
     result = call(capsys, *argv, "--node", "a", columns=120)
     assert result.code == 0
     assert [line.split(maxsplit=1) for line in result.out.splitlines()[2:]] == [
-        ["1", "the pod requests 0.1 cpu instead of 0.99  a"],
-        ["1", "default/on-a goes to c                    a"],
+        ["1", "move default/on-a to c (a)"],
+        ["1", "request 0.1 cpu instead of 0.99 (a)"],
     ]
     document = call(capsys, *argv, "--node", "a", "--kind", "move", "-o", "json").document
     assert document["options"] == [
-        {"node": "a", "changes": [{"kind": "move", "pod": "default/on-a", "node": "c"}]}
+        {
+            "node": "a",
+            "changes": [{"kind": "move", "pod": "default/on-a", "node": "c"}],
+            "text": "move default/on-a to c (a)",
+        }
     ]
     assert (document["fits"], document["complete"]) == (True, True)
 
@@ -228,7 +232,7 @@ def test_a_pod_that_nothing_would_make_fit(cluster: Path, capsys: pytest.Capture
     argv = ("what-if", "change", "waiting-0", "--manifests", cluster, "--node", "a", "--kind")
     result = call(capsys, *argv, "label")
     assert (result.code, result.out.splitlines()[-1]) == (3, "no such change would make it fit")
-    assert "not one of toleration, label, request, move, node" in call(capsys, *argv, "luck").err
+    assert "not one of toleration, label, request, move, node, end" in call(capsys, *argv, "luck").err
 
 
 def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,8 +257,8 @@ def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "pod group preemption: " in result.out
     table = result.out[result.out.index("CHANGES ") :].splitlines()[1:]
     assert [line.split(maxsplit=1)[1].split("  ")[0] for line in table] == [
-        "each pod requests 0.333 cpu instead of 0.6",
-        "one more node like a; one more node like a",
+        "request 0.333 cpu instead of 0.6",
+        "add 2 nodes like a (3 nodes)",
     ]
     local = call(capsys, *argv, "--manifests", files, "-o", "json").document
     assert [len(option["landings"]) for option in local["options"]] == [3, 3]

@@ -166,7 +166,7 @@ class TestAnswers:
         (option, *_) = found["fits_with"]
         (change,) = option["changes"]
         assert not found["fits"]
-        assert change["request"]["resource"] == "cpu"
+        assert change["node"]["like"]
         assert sum(option["then_on"].values()) == 6
 
     def test_what_was_decided(self, server: str) -> None:

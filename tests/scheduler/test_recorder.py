@@ -114,6 +114,15 @@ def test_what_an_event_says(recorder: EventRecorder, sink: Sink) -> None:
     }
 
 
+def test_advice_is_the_end_of_the_note_however_long_that_is(sink: Sink, clock: FakeClock) -> None:
+    recorder = EventRecorder(sink, clock, Counting(), lambda pod: f"Do it for {pod.metadata.name}.")
+    normal = EventNote(make_pod("on"), "Normal", "Scheduled", "Binding", "assigned")
+    write(recorder, failed(), failed("x" * 2_000, name="long"), normal)
+    short, long, assigned = (event["note"] for event in sink.created)
+    assert (short, assigned) == ("no room Do it for web.", "assigned")
+    assert (len(long), long.endswith("x ... Do it for long.")) == (1_024, True)
+
+
 def test_repetitions_are_counted(recorder: EventRecorder, sink: Sink) -> None:
     for note in [failed(), *(failed("no room at all") for _ in range(8))]:
         recorder._write(note, recorder.clock.now())

@@ -316,7 +316,7 @@ def test_of_pods_of_one_size_one_that_finds_a_node_moves(pinned: dict[str, Any])
 
 def test_no_pod_leaves_for_which_no_node_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = list[Any]()
-    monkeypatch.setattr(ChangeTrial, "steps", lambda _, *args: tried.append(args))
+    monkeypatch.setattr(ChangeTrial, "steps", lambda _, *args, **_kind: tried.append(args))
     full = [there(f"{name}{at}", name, requests={"cpu": "1"}) for name in "abc" for at in range(2)]
     found = changes(
         pod(requests={"cpu": "1"}), *map(node, "abc"), *full, kinds=frozenset((Kind.MOVE, Kind.TOLERATION))
@@ -328,9 +328,9 @@ def test_of_pods_that_no_node_takes_one_is_tried(monkeypatch: pytest.MonkeyPatch
     """``e`` has room, but takes none of them: once that is known, none of the other three nodes is tried."""
     tried, steps = list[Any](), ChangeTrial.steps
 
-    def noting(*args: Any) -> Any:
+    def noting(*args: Any, **kind: Any) -> Any:
         tried.append(args)
-        return steps(*args)
+        return steps(*args, **kind)
 
     monkeypatch.setattr(ChangeTrial, "steps", noting)
     full = [there(f"{name}{at}", name, requests={"cpu": "1"}) for name in "abcd" for at in range(2)]
@@ -392,9 +392,9 @@ def test_for_spreading_those_alone_move_that_may_be_enough(
     moved = list[str]()
     steps = ChangeTrial.steps
 
-    def noting(trial: ChangeTrial, *args: Any) -> Any:
+    def noting(trial: ChangeTrial, *args: Any, **kind: Any) -> Any:
         moved.extend(record.name for record in args[3] if len(args[3]) == 1)
-        return steps(trial, *args)
+        return steps(trial, *args, **kind)
 
     monkeypatch.setattr(ChangeTrial, "steps", noting)
     web = [
@@ -416,9 +416,9 @@ def test_for_spreading_those_alone_move_that_may_be_enough(
 def test_no_other_node_is_looked_at_for_pods_that_give_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at, movable = set[int](), ChangeTrial.movable
 
-    def noting(trial: ChangeTrial, row: int) -> Any:
+    def noting(trial: ChangeTrial, row: int, **kind: Any) -> Any:
         looked_at.add(row)
-        return movable(trial, row)
+        return movable(trial, row, **kind)
 
     monkeypatch.setattr(ChangeTrial, "movable", noting)
     full = [there(f"x-{name}", name, requests={"cpu": "2"}) for name in "abc"]

@@ -1370,7 +1370,10 @@ type SummarizeReasonsRequest struct {
 	// OPTIONAL. If no decision is remembered about a pod without a node, asks about it now, by itself. A call takes two seconds
 	// for that at most; the next call continues if the cluster hasn't changed. So a process that only answers questions gives
 	// reasons, too. Nothing is changed or remembered as a decision.
-	AskNow        bool `protobuf:"varint,6,opt,name=ask_now,json=askNow,proto3" json:"ask_now,omitempty"`
+	AskNow bool `protobuf:"varint,6,opt,name=ask_now,json=askNow,proto3" json:"ask_now,omitempty"`
+	// OPTIONAL. Adds to each group what would make its first example fit. Groups of which that is not known take 0.2 s each, for
+	// one second together; the next call continues.
+	Advise        bool `protobuf:"varint,7,opt,name=advise,proto3" json:"advise,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1447,6 +1450,13 @@ func (x *SummarizeReasonsRequest) GetAskNow() bool {
 	return false
 }
 
+func (x *SummarizeReasonsRequest) GetAdvise() bool {
+	if x != nil {
+		return x.Advise
+	}
+	return false
+}
+
 // Pods without a node that have the same origin and the same dominant reason.
 type ReasonGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1477,8 +1487,13 @@ type ReasonGroup struct {
 	Message string `protobuf:"bytes,12,opt,name=message,proto3" json:"message,omitempty"`
 	// How many of the pods are nominated for a node, since their last attempt made room by preemption.
 	NominatedCount uint32 `protobuf:"varint,13,opt,name=nominated_count,json=nominatedCount,proto3" json:"nominated_count,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// With advise: the easiest set of changes with which the first example would fit. Absent if none is known, or if the pod
+	// would fit already or after preemption.
+	Advice *ChangeOption `protobuf:"bytes,14,opt,name=advice,proto3" json:"advice,omitempty"`
+	// With advise: there may be easier changes, or some at all; there was no time to try them.
+	AdvicePartial bool `protobuf:"varint,15,opt,name=advice_partial,json=advicePartial,proto3" json:"advice_partial,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReasonGroup) Reset() {
@@ -1600,6 +1615,20 @@ func (x *ReasonGroup) GetNominatedCount() uint32 {
 		return x.NominatedCount
 	}
 	return 0
+}
+
+func (x *ReasonGroup) GetAdvice() *ChangeOption {
+	if x != nil {
+		return x.Advice
+	}
+	return nil
+}
+
+func (x *ReasonGroup) GetAdvicePartial() bool {
+	if x != nil {
+		return x.AdvicePartial
+	}
+	return false
 }
 
 // Response of DecisionService.SummarizeReasons.
@@ -2411,7 +2440,7 @@ var File_mooring_v1_decision_service_proto protoreflect.FileDescriptor
 const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
 	"!mooring/v1/decision_service.proto\x12\n" +
-	"mooring.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a#mooring/v1/scheduling_service.proto\x1a\x19mooring/v1/verdicts.proto\"_\n" +
+	"mooring.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a#mooring/v1/scheduling_service.proto\x1a#mooring/v1/simulation_service.proto\x1a\x19mooring/v1/verdicts.proto\"_\n" +
 	"\x0eNodeRejections\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1d\n" +
@@ -2514,14 +2543,15 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x16ExplainAtStreamRequest\x126\n" +
 	"\arequest\x18\x01 \x01(\v2\x1c.mooring.v1.ExplainAtRequestR\arequest\"L\n" +
 	"\x17ExplainAtStreamResponse\x121\n" +
-	"\x04part\x18\x01 \x01(\v2\x1d.mooring.v1.ExplainAtResponseR\x04part\"\xda\x01\n" +
+	"\x04part\x18\x01 \x01(\v2\x1d.mooring.v1.ExplainAtResponseR\x04part\"\xf2\x01\n" +
 	"\x17SummarizeReasonsRequest\x121\n" +
 	"\x06window\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x18\n" +
 	"\aprofile\x18\x03 \x01(\tR\aprofile\x12\x14\n" +
 	"\x05limit\x18\x04 \x01(\rR\x05limit\x12%\n" +
 	"\x0elabel_selector\x18\x05 \x01(\tR\rlabelSelector\x12\x17\n" +
-	"\aask_now\x18\x06 \x01(\bR\x06askNow\"\xa6\x04\n" +
+	"\aask_now\x18\x06 \x01(\bR\x06askNow\x12\x16\n" +
+	"\x06advise\x18\a \x01(\bR\x06advise\"\xff\x04\n" +
 	"\vReasonGroup\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12'\n" +
 	"\x0fcontroller_kind\x18\x02 \x01(\tR\x0econtrollerKind\x12'\n" +
@@ -2538,7 +2568,9 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	" \x01(\x04R\alastSeq\x12\x14\n" +
 	"\x05trend\x18\v \x03(\rR\x05trend\x12\x18\n" +
 	"\amessage\x18\f \x01(\tR\amessage\x12'\n" +
-	"\x0fnominated_count\x18\r \x01(\rR\x0enominatedCount\"\xb1\x02\n" +
+	"\x0fnominated_count\x18\r \x01(\rR\x0enominatedCount\x120\n" +
+	"\x06advice\x18\x0e \x01(\v2\x18.mooring.v1.ChangeOptionR\x06advice\x12%\n" +
+	"\x0eadvice_partial\x18\x0f \x01(\bR\radvicePartial\"\xb1\x02\n" +
 	"\x18SummarizeReasonsResponse\x12/\n" +
 	"\x06groups\x18\x01 \x03(\v2\x17.mooring.v1.ReasonGroupR\x06groups\x12\x1f\n" +
 	"\vgroup_count\x18\x02 \x01(\rR\n" +
@@ -2697,6 +2729,7 @@ var file_mooring_v1_decision_service_proto_goTypes = []any{
 	(*durationpb.Duration)(nil),      // 32: google.protobuf.Duration
 	(*ExplainResponse)(nil),          // 33: mooring.v1.ExplainResponse
 	(NodeForm)(0),                    // 34: mooring.v1.NodeForm
+	(*ChangeOption)(nil),             // 35: mooring.v1.ChangeOption
 }
 var file_mooring_v1_decision_service_proto_depIdxs = []int32{
 	28, // 0: mooring.v1.Decision.time:type_name -> google.protobuf.Timestamp
@@ -2728,46 +2761,47 @@ var file_mooring_v1_decision_service_proto_depIdxs = []int32{
 	29, // 26: mooring.v1.ReasonGroup.examples:type_name -> mooring.v1.PodReference
 	28, // 27: mooring.v1.ReasonGroup.oldest_time:type_name -> google.protobuf.Timestamp
 	28, // 28: mooring.v1.ReasonGroup.newest_time:type_name -> google.protobuf.Timestamp
-	17, // 29: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
-	32, // 30: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
-	31, // 31: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
-	31, // 32: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
-	20, // 33: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
-	4,  // 34: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
-	4,  // 35: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
-	21, // 36: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
-	2,  // 37: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
-	29, // 38: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
-	2,  // 39: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
-	28, // 40: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
-	28, // 41: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
-	28, // 42: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
-	24, // 43: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
-	28, // 44: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
-	2,  // 45: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
-	25, // 46: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
-	26, // 47: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
-	6,  // 48: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
-	8,  // 49: mooring.v1.DecisionService.WatchDecisions:input_type -> mooring.v1.WatchDecisionsRequest
-	10, // 50: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
-	12, // 51: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
-	14, // 52: mooring.v1.DecisionService.ExplainAtStream:input_type -> mooring.v1.ExplainAtStreamRequest
-	16, // 53: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
-	19, // 54: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
-	23, // 55: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
-	7,  // 56: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
-	9,  // 57: mooring.v1.DecisionService.WatchDecisions:output_type -> mooring.v1.WatchDecisionsResponse
-	11, // 58: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
-	13, // 59: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
-	15, // 60: mooring.v1.DecisionService.ExplainAtStream:output_type -> mooring.v1.ExplainAtStreamResponse
-	18, // 61: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
-	22, // 62: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
-	27, // 63: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
-	56, // [56:64] is the sub-list for method output_type
-	48, // [48:56] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	35, // 29: mooring.v1.ReasonGroup.advice:type_name -> mooring.v1.ChangeOption
+	17, // 30: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
+	32, // 31: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
+	31, // 32: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
+	31, // 33: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
+	20, // 34: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
+	4,  // 35: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
+	4,  // 36: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
+	21, // 37: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
+	2,  // 38: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
+	29, // 39: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
+	2,  // 40: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
+	28, // 41: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
+	28, // 42: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
+	28, // 43: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
+	24, // 44: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
+	28, // 45: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
+	2,  // 46: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
+	25, // 47: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
+	26, // 48: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
+	6,  // 49: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
+	8,  // 50: mooring.v1.DecisionService.WatchDecisions:input_type -> mooring.v1.WatchDecisionsRequest
+	10, // 51: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
+	12, // 52: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
+	14, // 53: mooring.v1.DecisionService.ExplainAtStream:input_type -> mooring.v1.ExplainAtStreamRequest
+	16, // 54: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
+	19, // 55: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
+	23, // 56: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
+	7,  // 57: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
+	9,  // 58: mooring.v1.DecisionService.WatchDecisions:output_type -> mooring.v1.WatchDecisionsResponse
+	11, // 59: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
+	13, // 60: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
+	15, // 61: mooring.v1.DecisionService.ExplainAtStream:output_type -> mooring.v1.ExplainAtStreamResponse
+	18, // 62: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
+	22, // 63: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
+	27, // 64: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
+	57, // [57:65] is the sub-list for method output_type
+	49, // [49:57] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_decision_service_proto_init() }
@@ -2778,6 +2812,7 @@ func file_mooring_v1_decision_service_proto_init() {
 	file_mooring_v1_nodes_proto_init()
 	file_mooring_v1_objects_proto_init()
 	file_mooring_v1_scheduling_service_proto_init()
+	file_mooring_v1_simulation_service_proto_init()
 	file_mooring_v1_verdicts_proto_init()
 	file_mooring_v1_decision_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_mooring_v1_decision_service_proto_msgTypes[3].OneofWrappers = []any{}

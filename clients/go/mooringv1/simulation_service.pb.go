@@ -96,6 +96,9 @@ const (
 	ChangeKind_CHANGE_KIND_MOVE ChangeKind = 4
 	// There is one more node like one that is there, without pods. For a group there may be several, which are alike.
 	ChangeKind_CHANGE_KIND_NODE ChangeKind = 5
+	// A pod whose controller is a job or workflow runs to completion, and leaves its node. It counts as milder than
+	// CHANGE_KIND_LABEL. No pods move in the same set. Not offered for groups.
+	ChangeKind_CHANGE_KIND_END ChangeKind = 6
 )
 
 // Enum value maps for ChangeKind.
@@ -107,6 +110,7 @@ var (
 		3: "CHANGE_KIND_REQUEST",
 		4: "CHANGE_KIND_MOVE",
 		5: "CHANGE_KIND_NODE",
+		6: "CHANGE_KIND_END",
 	}
 	ChangeKind_value = map[string]int32{
 		"CHANGE_KIND_UNSPECIFIED": 0,
@@ -115,6 +119,7 @@ var (
 		"CHANGE_KIND_REQUEST":     3,
 		"CHANGE_KIND_MOVE":        4,
 		"CHANGE_KIND_NODE":        5,
+		"CHANGE_KIND_END":         6,
 	}
 )
 
@@ -2275,7 +2280,11 @@ type SuggestChangesRequest struct {
 	// OPTIONAL. Decides between nodes of equal totals, where moved pods and pods of a group go; default 0.
 	Seed uint64 `protobuf:"varint,6,opt,name=seed,proto3" json:"seed,omitempty"`
 	// REQUIRED unless there is a pod. The group, decided as by ScheduleGroups.
-	Group         *GroupToSchedule `protobuf:"bytes,7,opt,name=group,proto3" json:"group,omitempty"`
+	Group *GroupToSchedule `protobuf:"bytes,7,opt,name=group,proto3" json:"group,omitempty"`
+	// OPTIONAL. How long to look, about; complete is false if that was not enough, and preemption is left out. An answer
+	// without session, nodes, kinds and seed may be one of the last minute about a pod of the same template, whose first set
+	// of changes still does. So advice costs little. Default: until all was tried.
+	TimeLimit     *durationpb.Duration `protobuf:"bytes,8,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2355,6 +2364,13 @@ func (x *SuggestChangesRequest) GetSeed() uint64 {
 func (x *SuggestChangesRequest) GetGroup() *GroupToSchedule {
 	if x != nil {
 		return x.Group
+	}
+	return nil
+}
+
+func (x *SuggestChangesRequest) GetTimeLimit() *durationpb.Duration {
+	if x != nil {
+		return x.TimeLimit
 	}
 	return nil
 }
@@ -2618,6 +2634,7 @@ type ChangeStep struct {
 	//	*ChangeStep_Request
 	//	*ChangeStep_Move
 	//	*ChangeStep_Node
+	//	*ChangeStep_End
 	Step          isChangeStep_Step `protobuf_oneof:"step"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2705,6 +2722,15 @@ func (x *ChangeStep) GetNode() *AddedNode {
 	return nil
 }
 
+func (x *ChangeStep) GetEnd() *PodReference {
+	if x != nil {
+		if x, ok := x.Step.(*ChangeStep_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
 type isChangeStep_Step interface {
 	isChangeStep_Step()
 }
@@ -2734,6 +2760,11 @@ type ChangeStep_Node struct {
 	Node *AddedNode `protobuf:"bytes,5,opt,name=node,proto3,oneof"`
 }
 
+type ChangeStep_End struct {
+	// A pod ends.
+	End *PodReference `protobuf:"bytes,6,opt,name=end,proto3,oneof"`
+}
+
 func (*ChangeStep_Toleration) isChangeStep_Step() {}
 
 func (*ChangeStep_Label) isChangeStep_Step() {}
@@ -2744,6 +2775,8 @@ func (*ChangeStep_Move) isChangeStep_Step() {}
 
 func (*ChangeStep_Node) isChangeStep_Step() {}
 
+func (*ChangeStep_End) isChangeStep_Step() {}
+
 // A set of changes with which the pod, or the group, fits.
 type ChangeOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2752,7 +2785,12 @@ type ChangeOption struct {
 	// The node that takes the pod then. Empty for a group.
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// For a group: its pods that get a node then, with the node.
-	Landings      []*Landing `protobuf:"bytes,3,rep,name=landings,proto3" json:"landings,omitempty"`
+	Landings []*Landing `protobuf:"bytes,3,rep,name=landings,proto3" json:"landings,omitempty"`
+	// How many nodes take the pod then: all are counted if nothing but the pod changes; else it is the one. For a group: how
+	// many nodes its pods get.
+	NodeCount uint32 `protobuf:"varint,4,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
+	// The changes in words, as something to do: "tolerate gpu=true:NoSchedule (200 nodes)".
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2808,6 +2846,20 @@ func (x *ChangeOption) GetLandings() []*Landing {
 	return nil
 }
 
+func (x *ChangeOption) GetNodeCount() uint32 {
+	if x != nil {
+		return x.NodeCount
+	}
+	return 0
+}
+
+func (x *ChangeOption) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Response of SimulationService.SuggestChanges.
 type SuggestChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2815,9 +2867,10 @@ type SuggestChangesResponse struct {
 	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
 	// The verdict on the unchanged pod or group; VERDICT_CODE_SUCCESS = some node or placement takes it.
 	Verdict *Verdict `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
-	// The cheapest set of changes first: the one with the fewest; among equals the one with the fewest of the last kind of
-	// ChangeKind, then of the one before, and so on; then the one that gives up the least share of requests. Each one after it is
-	// the cheapest that does without the last kind of each one before. No more than three pods are moved, and for a group no more
+	// One set of changes is the cheapest: it has the fewest; among equals the fewest of the last kind of ChangeKind, then of the
+	// one before, and so on; then it gives up the least share of requests. Each other one is the cheapest that does without the
+	// last kind of the ones found before. They are listed with the fewest changes first, among equals by what people can do most
+	// easily: tolerate, wait for an end, label, move, add a node, lower a request. No more than three pods are moved, and for a group no more
 	// than 32 changes are made; of one that lowers several requests the first by name is lowered least.
 	Options []*ChangeOption `protobuf:"bytes,3,rep,name=options,proto3" json:"options,omitempty"`
 	// Whether all was tried that might be cheaper. False in large clusters where too much would have to be.
@@ -3067,7 +3120,7 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\bwarnings\x18\x05 \x03(\tR\bwarnings\x12<\n" +
 	"\btogether\x18\x06 \x01(\v2 .mooring.v1.NodeGroupCombinationR\btogether\x12'\n" +
 	"\x0flacking_domains\x18\a \x03(\tR\x0elackingDomains\x126\n" +
-	"\tpreempted\x18\b \x03(\v2\x18.mooring.v1.PodReferenceR\tpreempted\"\xff\x01\n" +
+	"\tpreempted\x18\b \x03(\v2\x18.mooring.v1.PodReferenceR\tpreempted\"\xb9\x02\n" +
 	"\x15SuggestChangesRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.mooring.v1.PodSourceR\x03pod\x12\x14\n" +
@@ -3075,7 +3128,9 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\x05kinds\x18\x04 \x03(\x0e2\x16.mooring.v1.ChangeKindR\x05kinds\x12\x18\n" +
 	"\aprofile\x18\x05 \x01(\tR\aprofile\x12\x12\n" +
 	"\x04seed\x18\x06 \x01(\x04R\x04seed\x121\n" +
-	"\x05group\x18\a \x01(\v2\x1b.mooring.v1.GroupToScheduleR\x05group\"Q\n" +
+	"\x05group\x18\a \x01(\v2\x1b.mooring.v1.GroupToScheduleR\x05group\x128\n" +
+	"\n" +
+	"time_limit\x18\b \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\"Q\n" +
 	"\x0fAddedToleration\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
@@ -3091,7 +3146,7 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\x05after\x18\x03 \x01(\x03R\x05after\"3\n" +
 	"\tAddedNode\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
-	"\x04like\x18\x02 \x01(\tR\x04like\"\x95\x02\n" +
+	"\x04like\x18\x02 \x01(\tR\x04like\"\xc3\x02\n" +
 	"\n" +
 	"ChangeStep\x12=\n" +
 	"\n" +
@@ -3100,12 +3155,16 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\x05label\x18\x02 \x01(\v2\x18.mooring.v1.ChangedLabelH\x00R\x05label\x126\n" +
 	"\arequest\x18\x03 \x01(\v2\x1a.mooring.v1.LoweredRequestH\x00R\arequest\x12)\n" +
 	"\x04move\x18\x04 \x01(\v2\x13.mooring.v1.LandingH\x00R\x04move\x12+\n" +
-	"\x04node\x18\x05 \x01(\v2\x15.mooring.v1.AddedNodeH\x00R\x04nodeB\x06\n" +
-	"\x04step\"\x81\x01\n" +
+	"\x04node\x18\x05 \x01(\v2\x15.mooring.v1.AddedNodeH\x00R\x04node\x12,\n" +
+	"\x03end\x18\x06 \x01(\v2\x18.mooring.v1.PodReferenceH\x00R\x03endB\x06\n" +
+	"\x04step\"\xb4\x01\n" +
 	"\fChangeOption\x12,\n" +
 	"\x05steps\x18\x01 \x03(\v2\x16.mooring.v1.ChangeStepR\x05steps\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12/\n" +
-	"\blandings\x18\x03 \x03(\v2\x13.mooring.v1.LandingR\blandings\"\xd5\x02\n" +
+	"\blandings\x18\x03 \x03(\v2\x13.mooring.v1.LandingR\blandings\x12\x1d\n" +
+	"\n" +
+	"node_count\x18\x04 \x01(\rR\tnodeCount\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\"\xd5\x02\n" +
 	"\x16SuggestChangesResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
@@ -3121,7 +3180,7 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\vRemovalMode\x12\x1c\n" +
 	"\x18REMOVAL_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12REMOVAL_MODE_DRAIN\x10\x01\x12\x19\n" +
-	"\x15REMOVAL_MODE_DELETION\x10\x02*\xa1\x01\n" +
+	"\x15REMOVAL_MODE_DELETION\x10\x02*\xb6\x01\n" +
 	"\n" +
 	"ChangeKind\x12\x1b\n" +
 	"\x17CHANGE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
@@ -3129,7 +3188,8 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\x11CHANGE_KIND_LABEL\x10\x02\x12\x17\n" +
 	"\x13CHANGE_KIND_REQUEST\x10\x03\x12\x14\n" +
 	"\x10CHANGE_KIND_MOVE\x10\x04\x12\x14\n" +
-	"\x10CHANGE_KIND_NODE\x10\x052\xed\a\n" +
+	"\x10CHANGE_KIND_NODE\x10\x05\x12\x13\n" +
+	"\x0fCHANGE_KIND_END\x10\x062\xed\a\n" +
 	"\x11SimulationService\x12S\n" +
 	"\vOpenSession\x12\x1e.mooring.v1.OpenSessionRequest\x1a\x1f.mooring.v1.OpenSessionResponse\"\x03\x90\x02\x00\x12V\n" +
 	"\fCloseSession\x12\x1f.mooring.v1.CloseSessionRequest\x1a .mooring.v1.CloseSessionResponse\"\x03\x90\x02\x02\x12P\n" +
@@ -3259,44 +3319,46 @@ var file_mooring_v1_simulation_service_proto_depIdxs = []int32{
 	45, // 40: mooring.v1.SuggestChangesRequest.pod:type_name -> mooring.v1.PodSource
 	1,  // 41: mooring.v1.SuggestChangesRequest.kinds:type_name -> mooring.v1.ChangeKind
 	50, // 42: mooring.v1.SuggestChangesRequest.group:type_name -> mooring.v1.GroupToSchedule
-	34, // 43: mooring.v1.ChangeStep.toleration:type_name -> mooring.v1.AddedToleration
-	35, // 44: mooring.v1.ChangeStep.label:type_name -> mooring.v1.ChangedLabel
-	36, // 45: mooring.v1.ChangeStep.request:type_name -> mooring.v1.LoweredRequest
-	23, // 46: mooring.v1.ChangeStep.move:type_name -> mooring.v1.Landing
-	37, // 47: mooring.v1.ChangeStep.node:type_name -> mooring.v1.AddedNode
-	38, // 48: mooring.v1.ChangeOption.steps:type_name -> mooring.v1.ChangeStep
-	23, // 49: mooring.v1.ChangeOption.landings:type_name -> mooring.v1.Landing
-	47, // 50: mooring.v1.SuggestChangesResponse.provenance:type_name -> mooring.v1.Provenance
-	46, // 51: mooring.v1.SuggestChangesResponse.verdict:type_name -> mooring.v1.Verdict
-	39, // 52: mooring.v1.SuggestChangesResponse.options:type_name -> mooring.v1.ChangeOption
-	51, // 53: mooring.v1.SuggestChangesResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
-	3,  // 54: mooring.v1.SimulationService.OpenSession:input_type -> mooring.v1.OpenSessionRequest
-	5,  // 55: mooring.v1.SimulationService.CloseSession:input_type -> mooring.v1.CloseSessionRequest
-	7,  // 56: mooring.v1.SimulationService.GetSession:input_type -> mooring.v1.GetSessionRequest
-	10, // 57: mooring.v1.SimulationService.ChangeSession:input_type -> mooring.v1.ChangeSessionRequest
-	12, // 58: mooring.v1.SimulationService.MarkSession:input_type -> mooring.v1.MarkSessionRequest
-	14, // 59: mooring.v1.SimulationService.RevertSession:input_type -> mooring.v1.RevertSessionRequest
-	16, // 60: mooring.v1.SimulationService.CommitSession:input_type -> mooring.v1.CommitSessionRequest
-	18, // 61: mooring.v1.SimulationService.EstimateCapacity:input_type -> mooring.v1.EstimateCapacityRequest
-	22, // 62: mooring.v1.SimulationService.PlanRemoval:input_type -> mooring.v1.PlanRemovalRequest
-	27, // 63: mooring.v1.SimulationService.PlanNodeGroups:input_type -> mooring.v1.PlanNodeGroupsRequest
-	33, // 64: mooring.v1.SimulationService.SuggestChanges:input_type -> mooring.v1.SuggestChangesRequest
-	4,  // 65: mooring.v1.SimulationService.OpenSession:output_type -> mooring.v1.OpenSessionResponse
-	6,  // 66: mooring.v1.SimulationService.CloseSession:output_type -> mooring.v1.CloseSessionResponse
-	8,  // 67: mooring.v1.SimulationService.GetSession:output_type -> mooring.v1.GetSessionResponse
-	11, // 68: mooring.v1.SimulationService.ChangeSession:output_type -> mooring.v1.ChangeSessionResponse
-	13, // 69: mooring.v1.SimulationService.MarkSession:output_type -> mooring.v1.MarkSessionResponse
-	15, // 70: mooring.v1.SimulationService.RevertSession:output_type -> mooring.v1.RevertSessionResponse
-	17, // 71: mooring.v1.SimulationService.CommitSession:output_type -> mooring.v1.CommitSessionResponse
-	21, // 72: mooring.v1.SimulationService.EstimateCapacity:output_type -> mooring.v1.EstimateCapacityResponse
-	25, // 73: mooring.v1.SimulationService.PlanRemoval:output_type -> mooring.v1.PlanRemovalResponse
-	32, // 74: mooring.v1.SimulationService.PlanNodeGroups:output_type -> mooring.v1.PlanNodeGroupsResponse
-	40, // 75: mooring.v1.SimulationService.SuggestChanges:output_type -> mooring.v1.SuggestChangesResponse
-	65, // [65:76] is the sub-list for method output_type
-	54, // [54:65] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	42, // 43: mooring.v1.SuggestChangesRequest.time_limit:type_name -> google.protobuf.Duration
+	34, // 44: mooring.v1.ChangeStep.toleration:type_name -> mooring.v1.AddedToleration
+	35, // 45: mooring.v1.ChangeStep.label:type_name -> mooring.v1.ChangedLabel
+	36, // 46: mooring.v1.ChangeStep.request:type_name -> mooring.v1.LoweredRequest
+	23, // 47: mooring.v1.ChangeStep.move:type_name -> mooring.v1.Landing
+	37, // 48: mooring.v1.ChangeStep.node:type_name -> mooring.v1.AddedNode
+	48, // 49: mooring.v1.ChangeStep.end:type_name -> mooring.v1.PodReference
+	38, // 50: mooring.v1.ChangeOption.steps:type_name -> mooring.v1.ChangeStep
+	23, // 51: mooring.v1.ChangeOption.landings:type_name -> mooring.v1.Landing
+	47, // 52: mooring.v1.SuggestChangesResponse.provenance:type_name -> mooring.v1.Provenance
+	46, // 53: mooring.v1.SuggestChangesResponse.verdict:type_name -> mooring.v1.Verdict
+	39, // 54: mooring.v1.SuggestChangesResponse.options:type_name -> mooring.v1.ChangeOption
+	51, // 55: mooring.v1.SuggestChangesResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
+	3,  // 56: mooring.v1.SimulationService.OpenSession:input_type -> mooring.v1.OpenSessionRequest
+	5,  // 57: mooring.v1.SimulationService.CloseSession:input_type -> mooring.v1.CloseSessionRequest
+	7,  // 58: mooring.v1.SimulationService.GetSession:input_type -> mooring.v1.GetSessionRequest
+	10, // 59: mooring.v1.SimulationService.ChangeSession:input_type -> mooring.v1.ChangeSessionRequest
+	12, // 60: mooring.v1.SimulationService.MarkSession:input_type -> mooring.v1.MarkSessionRequest
+	14, // 61: mooring.v1.SimulationService.RevertSession:input_type -> mooring.v1.RevertSessionRequest
+	16, // 62: mooring.v1.SimulationService.CommitSession:input_type -> mooring.v1.CommitSessionRequest
+	18, // 63: mooring.v1.SimulationService.EstimateCapacity:input_type -> mooring.v1.EstimateCapacityRequest
+	22, // 64: mooring.v1.SimulationService.PlanRemoval:input_type -> mooring.v1.PlanRemovalRequest
+	27, // 65: mooring.v1.SimulationService.PlanNodeGroups:input_type -> mooring.v1.PlanNodeGroupsRequest
+	33, // 66: mooring.v1.SimulationService.SuggestChanges:input_type -> mooring.v1.SuggestChangesRequest
+	4,  // 67: mooring.v1.SimulationService.OpenSession:output_type -> mooring.v1.OpenSessionResponse
+	6,  // 68: mooring.v1.SimulationService.CloseSession:output_type -> mooring.v1.CloseSessionResponse
+	8,  // 69: mooring.v1.SimulationService.GetSession:output_type -> mooring.v1.GetSessionResponse
+	11, // 70: mooring.v1.SimulationService.ChangeSession:output_type -> mooring.v1.ChangeSessionResponse
+	13, // 71: mooring.v1.SimulationService.MarkSession:output_type -> mooring.v1.MarkSessionResponse
+	15, // 72: mooring.v1.SimulationService.RevertSession:output_type -> mooring.v1.RevertSessionResponse
+	17, // 73: mooring.v1.SimulationService.CommitSession:output_type -> mooring.v1.CommitSessionResponse
+	21, // 74: mooring.v1.SimulationService.EstimateCapacity:output_type -> mooring.v1.EstimateCapacityResponse
+	25, // 75: mooring.v1.SimulationService.PlanRemoval:output_type -> mooring.v1.PlanRemovalResponse
+	32, // 76: mooring.v1.SimulationService.PlanNodeGroups:output_type -> mooring.v1.PlanNodeGroupsResponse
+	40, // 77: mooring.v1.SimulationService.SuggestChanges:output_type -> mooring.v1.SuggestChangesResponse
+	67, // [67:78] is the sub-list for method output_type
+	56, // [56:67] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_simulation_service_proto_init() }
@@ -3320,6 +3382,7 @@ func file_mooring_v1_simulation_service_proto_init() {
 		(*ChangeStep_Request)(nil),
 		(*ChangeStep_Move)(nil),
 		(*ChangeStep_Node)(nil),
+		(*ChangeStep_End)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +16,12 @@ from mooring.decisions.decisions import Decisions
 from mooring.decisions.explanations import Explanations
 from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.repeating import Repeater
+from mooring.framework import Pod
+from mooring.framework.errors import MooringError
+from mooring.runtime.answers import NoDeadline
 from mooring.service.wire.decision_messages import encode_explanation
+from mooring.sessions.change.advice import Advisor, words
+from mooring.sessions.sessions import Sessions
 from mooring.telemetry.metrics import Metrics
 
 CHANGE_BYTES = 320
@@ -64,6 +69,25 @@ class DecisionMemory:
         metrics.scrape(partial(decision_metrics, decisions))
         repeater = Repeater(journal, live, live.at) if undo else None
         return cls(live, decisions, repeater)
+
+
+def advice_from(live: LiveState) -> Callable[[Pod], str]:
+    """Return a function that says in a sentence what would help a pod now; "" = no change is known, or it
+    will run after preemption.
+    """
+    sessions, advisor = Sessions(live, most_trees=1), Advisor()
+
+    def advice(pod: Pod) -> str:
+        try:
+            with sessions.asking(NoDeadline()) as work:
+                if any(pod.metadata.uid in pods for pods in work.tree.snapshot.pods.nominated.values()):
+                    return ""
+                found = advisor.advise(work, pod, "", NoDeadline())
+        except MooringError:
+            return ""
+        return f"It would fit with this: {words(found.options[0])}." if found.options else ""
+
+    return advice
 
 
 def decision_metrics(decisions: Decisions) -> Iterator[Metric]:

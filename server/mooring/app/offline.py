@@ -357,8 +357,8 @@ def pending_pods(
     shown: Shown,
     *,
     profile: str = "",
-) -> list[PendingPod]:
-    """Return the wanted pods that have no node, in the order in which they are listed.
+) -> tuple[Core, list[PendingPod]]:
+    """Return the engine, and the wanted pods that have no node, in the order in which they are listed.
 
     Args:
         options: The engine's options.
@@ -370,7 +370,7 @@ def pending_pods(
     Raises:
         ConfigError, RegistryError, InvalidArgumentError, MooringError: As ``core_over``.
     """
-    engine, manifests = engine_over(options, paths)
+    core, manifests = core_over(options, paths)
     waiting = [pod for pod in manifests.pods if pod.pending and wanted(pod)]
     asked: Iterable[Pod] = shown(waiting, len(waiting))
-    return [ask_about(engine, pod, profile=profile) for pod in asked]
+    return core, [ask_about(core.engine, pod, profile=profile) for pod in asked]

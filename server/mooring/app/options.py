@@ -274,6 +274,7 @@ class SchedulerOptions:
         decisions: The memory of decisions.
         recording: Whether all is recorded.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
+        event_advice: Events about pods that no node takes say what would help.
     """
 
     engine: EngineOptions
@@ -289,3 +290,4 @@ class SchedulerOptions:
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
     recording: RecordingOptions = field(default_factory=RecordingOptions)
     tracing: str = ""
+    event_advice: bool = False

@@ -14,7 +14,7 @@ from typing import Any
 
 from mooring import config
 from mooring.app.connection import ApiServerConnection, with_pace
-from mooring.app.decisions import DecisionMemory
+from mooring.app.decisions import DecisionMemory, advice_from
 from mooring.app.election import election_of, lease_times, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.extenders import extenders_of
@@ -258,6 +258,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         decisions=memory.decisions,
         tracer=tracer,
         sender=server,
+        advice=advice_from(memory.live) if options.event_advice else None,
     )
     scheduler = _scheduler(collaborators, options, configuration)
     observer.measure_queue(scheduler.queue)

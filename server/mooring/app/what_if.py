@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mooring.app.bridge import Decoder
+from mooring.app.engine import Core
 from mooring.app.offline import Objects, core_over, node_named, pod_named
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
@@ -21,6 +22,7 @@ from mooring.runtime.answers import NoDeadline
 from mooring.runtime.commit.controllers import controller_of
 from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
+from mooring.sessions.change.advice import SECONDS, Advisor
 from mooring.sessions.copies import copy_of, own_claims
 from mooring.sessions.node_groups import NodeGroup
 from mooring_client.v1 import simulation_service_pb2 as pb
@@ -90,18 +92,45 @@ def answered(
         NotFoundError, FailedPreconditionError, UnimplementedError: As the method of SimulationService.
     """
     core, manifests = core_over(options, paths)
+    return answered_over(core, options, manifests.pods, request, objects)
+
+
+def answered_over(
+    core: Core,
+    options: EngineOptions,
+    pods: Sequence[Pod],
+    request: Question,
+    objects: Sequence[Object] = (),
+) -> Answer:
+    """As ``answered``, with the manifests' ``pods`` in an existing engine's state."""
     work, decoder = LiveState(core, options).work(), Decoder()
     work.tree.put_objects(objects)
     name_nodes(request, work.tree.snapshot.nodes.index)
     if isinstance(request, pb.SuggestChangesRequest):
         if request.HasField("pod"):
-            pod_named(f"{request.pod.reference.namespace}/{request.pod.reference.name}", manifests.pods)
+            pod_named(f"{request.pod.reference.namespace}/{request.pod.reference.name}", pods)
         return change(decoder, work, request, NoDeadline())
     if isinstance(request, pb.EstimateCapacityRequest):
         return capacity(decoder, work, request, NoDeadline())
     if isinstance(request, pb.PlanRemovalRequest):
         return removal(decoder, work, request, NoDeadline())
     return node_groups(decoder, work, request, NoDeadline())
+
+
+def advising(core: Core, options: EngineOptions) -> Callable[[Pod, str], pb.SuggestChangesResponse]:
+    """Return a function that returns what would make a pod of the engine's state fit, by a profile; "" = the
+    one that the pod names. It is quick, as ``Advisor``.
+    """
+    work, decoder, advisor = LiveState(core, options).work(), Decoder(), Advisor()
+
+    def advice(pod: Pod, profile: str) -> pb.SuggestChangesResponse:
+        request = pb.SuggestChangesRequest(profile=profile)
+        request.time_limit.FromNanoseconds(int(SECONDS * 1e9))
+        reference = request.pod.reference
+        reference.namespace, reference.name = pod.metadata.namespace, pod.metadata.name
+        return change(decoder, work, request, NoDeadline(), advisor)
+
+    return advice
 
 
 def name_nodes(request: Question, known: Collection[str]) -> None:

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.console import print_line, print_table
-from mooring.cli.tables.amounts import amount
 from mooring.cli.tables.names import ShortNames
 from mooring.cli.what_if_answers import answer
 
 if TYPE_CHECKING:
     from mooring_client.v1 import simulation_service_pb2 as pb
 
-KINDS = ("toleration", "label", "request", "move", "node")
-"""The kinds of change, the mildest first."""
+KINDS = ("toleration", "label", "request", "move", "node", "end")
+"""The kinds of change."""
 
 GROUP = "podgroup"
 """The prefix of a group's name."""
+
+ADVICE_MILLISECONDS = 200
+"""How long a server looks for advice."""
 
 Document = dict[str, Any]
 
@@ -56,6 +58,35 @@ def ask(
     return {"group" if group else "pod": key, **_document(response)}
 
 
+def advice(args: argparse.Namespace, key: str) -> Document | None:
+    """Return what a server advises for a pod, as a document; None if it gives no advice."""
+    from mooring_client.v1 import simulation_service_pb2 as pb
+    from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
+
+    request = pb.SuggestChangesRequest(pod=remote.reference(key), profile=args.profile)
+    request.time_limit.FromMilliseconds(ADVICE_MILLISECONDS)
+    try:
+        with remote.calling(args) as channel:
+            found = SimulationServiceStub(channel).SuggestChanges(request, timeout=remote.TIMEOUT_SECONDS)
+    except remote.CallError:
+        # The explanation, which was asked for, is there without it.
+        return None
+    return advice_of(found)
+
+
+def advice_of(found: pb.SuggestChangesResponse) -> Document | None:
+    """Return the easiest set of changes; None if there is none, or none is needed."""
+    if not found.options or not found.options[0].steps:
+        return None
+    return {**option_document(found.options[0]), "complete": found.complete}
+
+
+def advice_line(pod: str, advice: Document) -> str:
+    """Return advice as a line."""
+    doubt = "" if advice["complete"] else "; there was no time to try everything"
+    return f"{pod} would fit with this: {advice['text']}{doubt}"
+
+
 def _numbers(kinds: Sequence[str]) -> list[pb.ChangeKind.ValueType]:
     from mooring_client.v1 import simulation_service_pb2 as pb
 
@@ -64,50 +95,34 @@ def _numbers(kinds: Sequence[str]) -> list[pb.ChangeKind.ValueType]:
 
 def print_options(document: Document) -> None:
     """Print the sets of changes, the cheapest first."""
-    said = "each pod" if "group" in document else "the pod"
     names = ShortNames.of({node for each in document["options"] for node in _nodes(each)})
     rows = [
-        (
-            str(len(each["changes"])),
-            "; ".join(_sentence(change, said) for change in each["changes"]),
-            ", ".join(
-                f"{count} on {names.short(node)}" if count else names.short(node)
-                for node, count in _nodes(each).items()
-            ),
-        )
+        (str(len(each["changes"])), _shortened(each["text"], names), _taken(each, names))
         for each in document["options"]
     ]
-    if rows:
-        print_table(("#CHANGES", "WHAT CHANGES", "NODES" if "group" in document else "NODE"), rows)
+    if rows and "group" not in document:
+        print_table(("#CHANGES", "WHAT TO DO"), [row[:2] for row in rows])
+    elif rows:
+        print_table(("#CHANGES", "WHAT TO DO", "NODES"), rows)
     names.print_ending()
     if not document["complete"]:
         print_line("not all was tried that might be cheaper: there is too much of it", "yellow")
 
 
+def _shortened(text: str, names: ShortNames) -> str:
+    return text.replace(names.ending, "") if names.ending else text
+
+
+def _taken(option: Document, names: ShortNames) -> str:
+    """Return how many pods of a group each node gets."""
+    return ", ".join(f"{count} on {names.short(node)}" for node, count in _nodes(option).items())
+
+
 def _nodes(option: Document) -> dict[str, int]:
-    """Return the nodes that take pods, and how many each of a group's."""
+    """Return the nodes that take pods, and how many each gets."""
     if "landings" not in option:
-        return {option["node"]: 0}
+        return {option["node"]: 1}
     return dict(Counter(landing["node"] for landing in option["landings"]))
-
-
-def _sentence(step: Document, pod: str) -> str:
-    match step["kind"]:
-        case "toleration":
-            value = f"={step['value']}" if step["value"] else ""
-            return f"{pod} tolerates {step['key']}{value}:{step['effect']}"
-        case "label" if step["value"] is None:
-            return f"{step['node']} loses the label {step['key']}"
-        case "label":
-            return f"{step['node']} gets the label {step['key']}={step['value']}"
-        case "request":
-            resource = step["resource"]
-            less, before = amount(resource, step["after"]), amount(resource, step["before"])
-            return f"{pod} requests {less} {resource} instead of {before}"
-        case "move":
-            return f"{step['pod']} goes to {step['node']}"
-        case _:
-            return f"one more node like {step['like']}"
 
 
 def _document(response: pb.SuggestChangesResponse) -> Document:
@@ -120,12 +135,15 @@ def _document(response: pb.SuggestChangesResponse) -> Document:
         "fits": response.verdict.code == verdicts_pb2.VERDICT_CODE_SUCCESS,
         "message": response.verdict.message,
         "preemption": preemption_document(response.preemption_node, candidates),
-        "options": [
-            {**_places(option), "changes": list(map(_change, option.steps))} for option in response.options
-        ],
+        "options": list(map(option_document, response.options)),
         "complete": response.complete,
         "warnings": list(response.warnings),
     }
+
+
+def option_document(option: pb.ChangeOption) -> Document:
+    """Return a set of changes as JSON."""
+    return {**_places(option), "changes": list(map(_change, option.steps)), "text": option.text}
 
 
 def _places(option: pb.ChangeOption) -> Document:
@@ -152,6 +170,8 @@ def _change(step: pb.ChangeStep) -> Document:
         case "request":
             less = step.request
             return {"kind": kind, "resource": less.resource, "before": less.before, "after": less.after}
+        case "end":
+            return {"kind": kind, "pod": f"{step.end.namespace}/{step.end.name}"}
         case "move":
             pod = step.move.pod
             return {"kind": kind, "pod": f"{pod.namespace}/{pod.name}", "node": step.move.node}

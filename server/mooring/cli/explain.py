@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
@@ -31,7 +33,8 @@ from mooring.cli.values import one_of, positive, seed, words
 from mooring.framework import Code
 
 if TYPE_CHECKING:
-    from mooring.runtime.answers import CycleOptions, Document, Explanation
+    from mooring.cluster.manifests import Manifests
+    from mooring.runtime.answers import CycleOptions, Document
 
 
 WATCH_SECONDS = 2.0
@@ -130,8 +133,7 @@ def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
     every = args.all_rejections or bool(_asked_nodes(args))
     from mooring.app.offline import node_named
 
-    answer = _remote(args, pod, every) if args.server else _offline(args, options, pod, every)
-    document = answer.document()
+    document = _remote(args, pod, every) if args.server else _offline(args, options, pod, every)
     known = list(document["nodes"])
     args.node, args.what_would_it_take = (
         name and node_named(name, known) for name in (args.node, args.what_would_it_take)
@@ -145,23 +147,16 @@ def _ask_all(args: argparse.Namespace, options: tuple[Option, ...]) -> list[Docu
     selection = selection_of(args, namespace="default")
     if args.server:
         pods = remote.pending_pods(args, selection)
-        return [_remote(args, pod, args.all_rejections).document() for pod in pods]
-    from mooring.app.offline import engine_over, explain_in
-
-    engine, manifests = engine_over(engine_options(args, options), args.manifests)
-    pods = [pod.key for pod in manifests.pods if pod.pending and selection.wants(pod)]
-    cycle = _cycle(args, args.all_rejections)
-    return [
-        explain_in(engine, manifests.pods, pod, profile=args.profile, seed=args.seed, cycle=cycle).document()
-        for pod in pods
-    ]
+        return [_remote(args, pod, args.all_rejections) for pod in pods]
+    explain, manifests = _explaining(args, options, args.all_rejections)
+    return [explain(pod.key) for pod in manifests.pods if pod.pending and selection.wants(pod)]
 
 
-def _remote(args: argparse.Namespace, pod: str, every: bool) -> Explanation:
+def _remote(args: argparse.Namespace, pod: str, every: bool) -> Document:
     from mooring_client.v1 import scheduling_service_pb2 as pb
 
     if args.attempt:
-        return remote.explain_attempt(args, pod, args.attempt)
+        return {**remote.explain_attempt(args, pod, args.attempt).document(), "advice": None}
     request = pb.ExplainRequest(
         pod=remote.reference(pod),
         profile=args.profile,
@@ -169,19 +164,49 @@ def _remote(args: argparse.Namespace, pod: str, every: bool) -> Explanation:
         all_rejections=every,
         always_score=args.always_score,
     )
-    return remote.explain(args, request)
+    document = remote.explain(args, request).document()
+    return {**document, "advice": change.advice(args, pod) if _stuck(document) else None}
 
 
-def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, every: bool) -> Explanation:
-    from mooring.app.offline import explain_pod
+def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, every: bool) -> Document:
+    return _explaining(args, options, every)[0](pod)
 
-    return explain_pod(
-        engine_options(args, options),
-        args.manifests,
-        pod,
-        profile=args.profile,
-        seed=args.seed,
-        cycle=_cycle(args, every),
+
+def _explaining(
+    args: argparse.Namespace, options: tuple[Option, ...], every: bool
+) -> tuple[Callable[[str], Document], Manifests]:
+    """Return a function that explains a pod of the manifests, and these.
+
+    Raises:
+        MooringError: The manifests or the configuration can't be used.
+    """
+    from mooring.app.offline import core_over, explain_in, pod_named
+    from mooring.app.what_if import advising
+
+    chosen = engine_options(args, options)
+    core, manifests = core_over(chosen, args.manifests)
+    cycle, advise = _cycle(args, every), cache(partial(advising, core, chosen))
+
+    def explain(name: str) -> Document:
+        found = explain_in(
+            core.engine, manifests.pods, name, profile=args.profile, seed=args.seed, cycle=cycle
+        )
+        document = found.document()
+        if not _stuck(document):
+            return {**document, "advice": None}
+        pod = pod_named(name, manifests.pods)
+        return {**document, "advice": change.advice_of(advise()(pod, args.profile))}
+
+    return explain, manifests
+
+
+def _stuck(document: Document) -> bool:
+    """Return whether no node takes the pod, and preemption makes no room for it."""
+    found = but_for_that(document)
+    return (
+        found["status"]["code"] != Code.ERROR.label
+        and found["selected"] is None
+        and (not node_of(document["preemption"]))
     )
 
 
@@ -213,11 +238,15 @@ def _row(document: Document) -> PodRow:
     failed = status["code"] == Code.ERROR.label
     total = document["nodes"][node]["total"] if node is not None else None
     said = "" if node is not None else status["message"] or ", ".join(status["reasons"])
+    if document["advice"]:
+        said = f"{document['advice']['text']} would do: {said}"
     return PodRow(document["pod"], node, total, said, failed, node_of(document["preemption"]))
 
 
 def _show(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:
     asked, otherwise = _asked_nodes(args), but_for_that(document)
+    if document["advice"] and args.output in ("table", "wide"):
+        print_line(change.advice_line(f"pod {document['pod']}", document["advice"]), "bold yellow")
     if args.output in ("json", "yaml"):
         print_document(args.output, _about(document, asked) if asked else document)
     elif args.output == "name":

@@ -60,6 +60,8 @@ def add(commands: Commands) -> None:
     flags.group(CONFIGURATION).add(
         "pod-max-scheduling-duration", "TIME", f"{ATTEMPT_SECONDS:g}s", text, seconds
     )
+    text = "add what would help to the Events of pods that no node takes"
+    flags.group(CONFIGURATION).switch("event-advice", text)
     add_self_check(flags)
     add_decisions(flags)
     add_recording(flags)
@@ -134,6 +136,7 @@ def _scheduler_options(args: argparse.Namespace, options: tuple[Option, ...]) ->
         decisions=decision_options(args),
         recording=recording_options(args, args.record_to),
         tracing=args.tracing_config_file,
+        event_advice=args.event_advice,
         serving=serving_options(args, flag_values(args)) if serves else None,
     )
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
+from mooring.cli.change import advice, advice_line, advice_of, option_document
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import read_and_shown
 from mooring.cli.decisions import document_of, victims_of
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from mooring.decisions.asking import PendingPod
     from mooring.framework import Pod
     from mooring_client.v1 import decision_service_pb2 as pb
+    from mooring_client.v1 import simulation_service_pb2 as simulation
+
+    Advise = Callable[[Pod, str], simulation.SuggestChangesResponse]
 
 _EXAMPLES = """examples:
   mooring why-pending                                    the pods that a server on this machine remembers
@@ -91,7 +96,7 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
         namespace=selection.namespace, profile=args.profile, label_selector=selection.selector
     )
     request.window.FromNanoseconds(int(args.window * 1e9))
-    request.ask_now = not args.window
+    request.ask_now, request.advise = not args.window, True
     found, before = remote.decide(args, "SummarizeReasons", request), 0
     # A turn takes two seconds; the next one continues if the cluster hasn't changed.
     while found.unexplained_count and found.asked_count > before:
@@ -126,17 +131,17 @@ def _print_asked(asked: int, left: int) -> None:
 def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selection: PodSelection) -> int:
     """Evaluate each pod in the cluster as it is now."""
     from mooring.app.offline import pending_pods
+    from mooring.app.what_if import advising
 
     key = pod_key(args.pod, args.namespace) if args.pod else ""
 
     def wanted(pod: Pod) -> bool:
         return pod.key == key if key else selection.wants(pod)
 
+    chosen = engine_options(args, options)
     with read_and_shown("asking") as shown:
-        found = pending_pods(
-            engine_options(args, options), args.manifests, wanted, shown, profile=args.profile
-        )
-    groups = _grouped(found)
+        core, found = pending_pods(chosen, args.manifests, wanted, shown, profile=args.profile)
+        groups = _grouped(found, advising(core, chosen), args.profile)
     if args.output == "table":
         _print_groups(groups, len(groups))
         for each in found if args.pod else ():
@@ -154,7 +159,7 @@ def _print_one(pod: PendingPod) -> None:
     print_preemption(pod.preemption)
 
 
-def _grouped(pods: list[PendingPod]) -> list[dict[str, Any]]:
+def _grouped(pods: list[PendingPod], advise: Advise, profile: str) -> list[dict[str, Any]]:
     """Return the pods by controller and dominant reason, in the form of ``_group``."""
     from mooring.decisions.summary import grouped
     from mooring.service.decisions import group_message
@@ -164,7 +169,9 @@ def _grouped(pods: list[PendingPod]) -> list[dict[str, Any]]:
     for group in grouped(each.unplaced() for each in pods):
         members = [asked[pod.newest.uid] for pod in group.pods]
         kept_for = dict.fromkeys(name for each in members for name in each.kept_for)
-        more = {"preemption": members[0].preemption, "keptFor": list(kept_for)[:EXAMPLES]}
+        more: dict[str, Any] = {"preemption": members[0].preemption, "keptFor": list(kept_for)[:EXAMPLES]}
+        if members[0].stuck:
+            more["advice"] = advice_of(advise(members[0].pod, profile))
         groups.append({**_group(group_message(group, now, now)), **more})
     return groups
 
@@ -175,9 +182,23 @@ def _print_groups(groups: list[dict[str, Any]], count: int) -> None:
     if not groups:
         print_line("no pod is known to wait for a node")
         return
+    _print_advice(groups)
     put(table_of(COLUMNS, map(_row, groups)))
     if count > len(groups):
         print_line(f"... and {count - len(groups)} more groups")
+
+
+def _print_advice(groups: list[dict[str, Any]]) -> None:
+    """Print the advice that helps most pods, which the table repeats for each group."""
+    from mooring.cli.console import print_line
+
+    helped: Counter[str] = Counter()
+    for group in groups:
+        if group["advice"]:
+            helped[group["advice"]["text"]] += group["pods"]
+    if helped:
+        text, count = helped.most_common(1)[0]
+        print_line(f"{count} {'pod' if count == 1 else 'pods'} would fit with this: {text}", "bold yellow")
 
 
 def _row(group: dict[str, Any]) -> tuple[str, ...]:
@@ -186,11 +207,15 @@ def _row(group: dict[str, Any]) -> tuple[str, ...]:
         str(group["pods"]),
         group["namespace"],
         group["controller"] or "",
-        f"{plugin}{group['reason']}{_preempting(group)}",
+        f"{plugin}{group['reason']}{_preempting(group)}{_advice(group)}",
         str(group["nodes"] or ""),
         _ago(group["oldest"]),
         group["examples"][0].rpartition("/")[2] if group["examples"] else "",
     )
+
+
+def _advice(group: dict[str, Any]) -> str:
+    return f" -> {group['advice']['text']}" if group["advice"] else ""
 
 
 def _preempting(group: dict[str, Any]) -> str:
@@ -231,6 +256,9 @@ def _group(group: pb.ReasonGroup) -> dict[str, Any]:
         "trend": list(group.trend),
         "message": group.message,
         "nominated": group.nominated_count,
+        "advice": {**option_document(group.advice), "complete": not group.advice_partial}
+        if group.HasField("advice")
+        else None,
     }
 
 
@@ -260,6 +288,8 @@ def _ask_now(args: argparse.Namespace, pod: str) -> int:
     remote.require_pending(args, pod)
     request = scheduling.ExplainRequest(pod=remote.reference(pod), profile=args.profile)
     found = remote.explain(args, request).document()
+    if not found["selected"]:
+        _print_advice_of(args, pod)
     said = f"{FITS} ({found['selected']})" if found["selected"] else found["status"]["message"]
     print_line(f"pod {pod}: {said}")
     print_preemption(found["preemption"])
@@ -274,6 +304,8 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
     if last.node:
         print_line(f"pod {pod} has node {last.node} by decision {last.seq}")
         return
+    if not last.nominated_node:
+        _print_advice_of(args, pod)
     print_line(f"pod {pod}: {last.verdict.message}")
     _print_now(args, pod)
     if last.nominated_node and last.explained:
@@ -285,6 +317,14 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
         print_line(f"above all {plugin}{last.dominant.reason} ({last.dominant.node_count} nodes)")
     tries = "1 decision" if len(found) == 1 else f"{len(found)} decisions in {_between(found[0], last)}"
     print_line(f"{tries} so far; mooring explain {pod} --attempt -1 --server ... shows all nodes")
+
+
+def _print_advice_of(args: argparse.Namespace, pod: str) -> None:
+    from mooring.cli.console import print_line
+
+    found = advice(args, pod)
+    if found:
+        print_line(advice_line(f"pod {pod}", found), "bold yellow")
 
 
 def _print_now(args: argparse.Namespace, pod: str) -> None:

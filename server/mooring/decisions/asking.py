@@ -52,6 +52,12 @@ class PendingPod:
     preemption: Document | None = None
     kept_for: tuple[str, ...] = ()
 
+    @property
+    def stuck(self) -> bool:
+        """Whether no node takes it, and preemption makes no room for it."""
+        failed = self.why is None or self.why.code is Code.ERROR
+        return not failed and not (self.preemption and self.preemption["node"])
+
     def unplaced(self) -> UnplacedPod:
         """Return the pod as one that has had no node since it was created."""
         metadata, why = self.pod.metadata, self.why

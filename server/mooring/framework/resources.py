@@ -14,6 +14,8 @@ MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
 
+_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
+
 Amounts = dict[str, int]
 """Billionths of a unit by resource name."""
 
@@ -51,6 +53,18 @@ def is_scalar_resource(name: str) -> bool:
         or name.startswith(("hugepages-", "attachable-volumes-"))
         or "kubernetes.io/" in name
     )
+
+
+def amount(resource: str, value: int) -> str:
+    """Return an amount as the scheduler counts it (CPU in thousandths) as text: ``15.2``, ``1.5Gi``."""
+    if resource == CPU:
+        return f"{value / 1000:g}"
+    if resource not in (MEMORY, EPHEMERAL_STORAGE) and not resource.startswith("hugepages-"):
+        return str(value)
+    size, unit = float(value), 0
+    while abs(size) >= 1024 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.4g}{_UNITS[unit]}"
 
 
 def counted_amounts(amounts: Mapping[str, int]) -> dict[str, int]:

@@ -30,6 +30,9 @@ MAX_TEXT = 400
 
 TIMEOUT_SECONDS = 30.0
 
+ADVICE_MILLISECONDS = 200
+"""How long the server looks for advice."""
+
 
 class QuestionError(Exception):
     """The server can't be reached, or rejects the question; the text says why and what to do."""
@@ -54,8 +57,8 @@ class Tools:
         """
         if pod:
             answer = self.explain(pod, nodes=0)
-            return {key: answer[key] for key in ("pod", "answer", "rejected") if key in answer}
-        request = decisions.SummarizeReasonsRequest(namespace=namespace, limit=20, ask_now=True)
+            return {key: answer[key] for key in ("pod", "fits_with", "answer", "rejected") if key in answer}
+        request = decisions.SummarizeReasonsRequest(namespace=namespace, limit=20, ask_now=True, advise=True)
         found = _call(self._decisions.SummarizeReasons, request)
         return fitting(
             {
@@ -79,6 +82,7 @@ class Tools:
         return fitting(
             {
                 "pod": document["pod"],
+                **({} if document["selected"] else self._advice(pod)),
                 "answer": _sentence(document),
                 "best": [_points(name, node) for name, node in ranked[: max(0, nodes)]],
                 "rejected": _by_reason(document),
@@ -166,6 +170,15 @@ class Tools:
         found = _call(self._decisions.ListDecisions, request)
         return fitting({"decisions": [_decision(one) for one in reversed(found.decisions)]})
 
+    def _advice(self, pod: str) -> Document:
+        """Return the easiest set of changes with which a pod would fit, in words; {} if none is known."""
+        request = simulation_service_pb2.SuggestChangesRequest(
+            pod=objects_pb2.PodSource(reference=_reference(pod))
+        )
+        request.time_limit.FromMilliseconds(ADVICE_MILLISECONDS)
+        options = _call(self._simulation.SuggestChanges, request).options
+        return {"fits_with": options[0].text} if options and options[0].text else {}
+
     def _group_changes(self, group: str) -> Document:
         namespace, name = _parts(group)
         asked = scheduling_service_pb2.GroupToSchedule(namespace=namespace, name=name)
@@ -241,6 +254,7 @@ def _options(found: simulation_service_pb2.SuggestChangesResponse) -> list[Docum
     """Return the sets of changes with which a pod or a group fits, the one with the fewest first."""
     return [
         {
+            "to_do": option.text,
             "changes": [MessageToDict(step, preserving_proto_field_name=True) for step in option.steps],
             "then_on": option.node or dict(Counter(landing.node for landing in option.landings)),
         }
@@ -294,6 +308,7 @@ def _group(group: decisions.ReasonGroup) -> Document:
     maker = f"{group.controller_kind} {group.controller_name}" if group.controller_name else "no controller"
     return {
         "reason": f"{group.reason.plugin}: {group.reason.reason}" if group.reason.reason else group.message,
+        **({"fits_with": group.advice.text} if group.advice.text else {}),
         "pods": group.pod_count,
         "of": f"{group.namespace}, {maker}",
         "since": group.oldest_time.ToJsonString(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cmp_to_key, partial
 from typing import Any
@@ -60,6 +61,7 @@ class Collaborators:
         decisions: The journal of decisions; None = none is written.
         tracer: Decides which attempts are traced; None = none.
         sender: Sends bindings ahead; None = threads wait for the answers.
+        advice: As in ``EventRecorder``; None = nothing is said.
     """
 
     engine: Engine
@@ -73,6 +75,7 @@ class Collaborators:
     decisions: Decisions | None = None
     tracer: Tracer | None = None
     sender: Sender | None = None
+    advice: Callable[[Pod], str] | None = None
 
 
 def build_scheduler(
@@ -94,6 +97,8 @@ def build_scheduler(
     wake = Wake()
     engine, cluster, clock, observer = on.engine, on.cluster, on.clock, on.observer
     recorder = EventRecorder(on.events, clock, observer)
+    if on.advice is not None:
+        recorder.advice = on.advice
     statuses = PodStatusWriter(cluster, clock)
     waiting = engine.profiles.waiting
     grouping = on.gates.enabled(GROUPS_GATE)

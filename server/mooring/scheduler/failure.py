@@ -10,7 +10,7 @@ from mooring.framework.state import ClusterState
 from mooring.scheduler.attempt import Attempt, AttemptLog
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
 from mooring.scheduler.queue import QueuedPod, SchedulingQueue
-from mooring.scheduler.recorder import EventNote, EventRecorder
+from mooring.scheduler.recorder import FAILED, EventNote, EventRecorder
 from mooring.scheduler.scheduling_failure import BY_NOBODY, SchedulingFailure
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 
@@ -54,7 +54,7 @@ class FailureHandler:
         if pod.metadata.deletion_timestamp:
             note = f"skip schedule deleting pod: {pod.key}"
             self.attempts.skipped(item, note)
-            self.recorder.record_event(EventNote(pod, "Warning", "FailedScheduling", "Scheduling", note))
+            self.recorder.record_event(EventNote(pod, "Warning", FAILED, "Scheduling", note))
         elif record is not None and not record.pod.spec.node_name:
             return False
         self.queue.end_attempt(item.uid)
@@ -80,9 +80,7 @@ class FailureHandler:
         item.pod = pod
         if failure.nominated is not None:
             self.state.nominate(item.uid, failure.nominated)
-        self.recorder.record_event(
-            EventNote(pod, "Warning", "FailedScheduling", "Scheduling", failure.message)
-        )
+        self.recorder.record_event(EventNote(pod, "Warning", FAILED, "Scheduling", failure.message))
         reason = UNSCHEDULABLE if failure.rejected else SCHEDULER_ERROR
         self.statuses.not_scheduled(pod, reason, failure.message, failure.nominated)
         # Only now can it be tried again, so that a binding finds the status on its way.

@@ -46,6 +46,9 @@ NAMESPACE_ENDS = "NamespaceTerminating"
 GROUP_VERSION = "scheduling.k8s.io/v1beta1"
 """The API version that Events name of groups that are preemptors."""
 
+FAILED = "FailedScheduling"
+"""The reason of an Event about a pod that no node takes."""
+
 SERIES_SECONDS = 360.0
 """A repetition after this time is an Event of its own."""
 
@@ -93,11 +96,13 @@ class EventRecorder:
         cluster: The API server that stores them.
         clock: The time.
         observer: Counts dropped ones.
+        advice: What would help a pod that no node takes, as a sentence; "" = nothing is said.
     """
 
     cluster: ClusterApi
     clock: Clock
     observer: SchedulerObserver
+    advice: Callable[[Pod], str] = lambda _: ""
     _waiting: queue.SimpleQueue[tuple[EventNote, float] | None] = field(default_factory=queue.SimpleQueue)
     _series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -178,6 +183,10 @@ class EventRecorder:
                 self.cluster.patch(ObjectReference("Event", namespace, series.name), body)
                 return
         # It is new, or the one that it repeats is gone or never came to be.
+        more = self.advice(note.pod) if note.reason == FAILED else ""
+        if more:
+            kept = shortened(note.note, NOTE_LIMIT - len(more.encode()) - 1)
+            note = msgspec.structs.replace(note, note=f"{kept} {more}")
         self.cluster.create("Event", namespace, _body(note, series.name, now))
 
     def _series_of(self, note: EventNote, now: float) -> tuple[_Series, bool]:

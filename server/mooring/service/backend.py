@@ -22,6 +22,7 @@ from mooring.service.calls.pages import Pages
 from mooring.service.calls.slots import Slots
 from mooring.service.calls.streams import EndOfStreams
 from mooring.service.in_flight import PodsInFlight
+from mooring.sessions.change.advice import Advisor
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
 from mooring.telemetry.metrics import Metrics
@@ -158,6 +159,7 @@ class Backend:
         metrics: The server's metrics, which count decisions.
         sessions: The sessions over the engine's state.
         session_slots: The threads for calls about sessions, which take no place of others.
+        advisor: Remembers what would help pods.
         decisions: The journal of decisions; None = none is noted, such as in sessions.
         repeater: Makes decisions again; None = that can't be done.
         queue: The scheduler's queue; None = there is no scheduler.
@@ -196,6 +198,7 @@ class Backend:
     queue: Callable[[], Sequence[ListedPod]] | None = None
     work: Work | None = None
     in_flight: PodsInFlight | None = None
+    advisor: Advisor = field(default_factory=Advisor)
     pages: Pages = field(default_factory=Pages)
     streams: EndOfStreams = field(default_factory=EndOfStreams)
     server_id: str = field(default_factory=lambda: secrets.token_hex(6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
 from mooring.runtime.answers import Progress
@@ -17,11 +18,13 @@ from mooring.service.wire.objects import (
     status_message,
     subject,
 )
+from mooring.sessions.change.advice import Advisor, easiest_first, requested_by, words
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import (
     AddNode,
     ChangeOption,
+    End,
     Kind,
     LowerRequest,
     Move,
@@ -35,9 +38,13 @@ from mooring_client.v1 import simulation_service_pb2 as pb
 
 
 def change(
-    decoder: ObjectDecoder, work: Work, request: pb.SuggestChangesRequest, progress: Progress
+    decoder: ObjectDecoder,
+    work: Work,
+    request: pb.SuggestChangesRequest,
+    progress: Progress,
+    advisor: Advisor | None = None,
 ) -> pb.SuggestChangesResponse:
-    """Return what would make the pod or the group of ``request`` fit.
+    """Return what would make the pod or the group of ``request`` fit, as far as ``advisor`` doesn't know it.
 
     Raises:
         NotFoundError: There is no such pod, group, node or profile.
@@ -46,25 +53,35 @@ def change(
         FailedPreconditionError: The feature gate of groups is off (GROUPS_OFF).
         UnimplementedError: This is not offered for groups, or they are decided as by a release before 1.37.
     """
-    kinds, seed = _kinds(request), request.seed or work.seed
+    kinds, seed, seconds = _kinds(request), request.seed or work.seed, _seconds(request)
     if request.HasField("group"):
         group, pods = decode_group(decoder, work.tree, request.group, "group")
         first = next(iter(waiting(pods) or pods), None)
         profile = work.engine.profile(request.profile, first)
         asked = asked_group(work.engine, group, pods, profile, progress).group
-        found = GroupChangeSearch(work, asked, profile, seed=seed, progress=progress).run(kinds)
+        looking = GroupChangeSearch(work, asked, profile, seconds=seconds, seed=seed, progress=progress)
+        found = looking.run(kinds)
+        requested = frozenset[str]().union(*(requested_by(work, each) for each in asked.pods))
     else:
         for name in request.nodes:
             known_node(work.tree, name)
         pod = subject(decoder, work.tree, request.pod)
         profile = work.engine.profile(request.profile, pod)
-        movers = partial(adopted, work.engine, request.profile)
-        only = request.nodes
-        found = ChangeSearch(work, pod, profile, movers, only=only, seed=seed, progress=progress).run(kinds)
+        plain = not (request.session or request.nodes or request.kinds or seed)
+        if advisor is not None and plain and seconds < inf:
+            found = advisor.advise(work, pod, request.profile, progress, seconds=seconds)
+        else:
+            movers = partial(adopted, work.engine, request.profile)
+            only = request.nodes
+            search = ChangeSearch(
+                work, pod, profile, movers, only=only, seconds=seconds, seed=seed, progress=progress
+            )
+            found = search.run(kinds)
+        requested = requested_by(work, pod)
     return pb.SuggestChangesResponse(
         provenance=provenance(work, profile.name),
         verdict=status_message(found.status, found.message),
-        options=map(_option, found.options),
+        options=map(option_message, easiest_first(found.options, requested)),
         complete=found.complete,
         candidates=map(candidate_message, found.candidates),
         preemption_node=found.room_on,
@@ -89,9 +106,24 @@ def _kinds(request: pb.SuggestChangesRequest) -> frozenset[Kind]:
     return kinds or (GROUP_KINDS if grouped else ALL_KINDS)
 
 
-def _option(option: ChangeOption) -> pb.ChangeOption:
-    landings = [pb.Landing(pod=pod_reference(pod), node=node) for pod, node in option.landings]
-    return pb.ChangeOption(steps=map(_step, option.steps), node=option.node_name, landings=landings)
+def _seconds(request: pb.SuggestChangesRequest) -> float:
+    if not request.HasField("time_limit"):
+        return inf
+    seconds = request.time_limit.ToNanoseconds() / 1e9
+    if seconds <= 0:
+        raise InvalidArgumentError.at("time_limit", "must be more than 0")
+    return seconds
+
+
+def option_message(option: ChangeOption) -> pb.ChangeOption:
+    """Encode a set of changes."""
+    return pb.ChangeOption(
+        steps=map(_step, option.steps),
+        node=option.node_name,
+        landings=[pb.Landing(pod=pod_reference(pod), node=node) for pod, node in option.landings],
+        node_count=option.nodes,
+        text=words(option) if option.steps else "",
+    )
 
 
 def _step(step: Step) -> pb.ChangeStep:
@@ -106,5 +138,7 @@ def _step(step: Step) -> pb.ChangeStep:
             return pb.ChangeStep(request=lowered)
         case Move(pod, node):
             return pb.ChangeStep(move=pb.Landing(pod=pod_reference(pod), node=node))
+        case End(pod):
+            return pb.ChangeStep(end=pod_reference(pod))
         case AddNode(added_node, like):
             return pb.ChangeStep(node=pb.AddedNode(node=added_node.metadata.name, like=like))

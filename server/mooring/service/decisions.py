@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
@@ -15,7 +15,7 @@ from mooring.decisions.asking import UndecidedPods
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.listed_pod import ListedPod
-from mooring.decisions.records import Record
+from mooring.decisions.records import DecisionResult, Record
 from mooring.decisions.repeating import Repeater, decision_not_found
 from mooring.decisions.summary import ReasonGroup, UnplacedPod, grouped, summarize
 from mooring.framework import Pod
@@ -23,12 +23,16 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
+    NotFoundError,
+    PluginFailureError,
     UnimplementedError,
 )
 from mooring.framework.label_selector import LabelMatcher
+from mooring.runtime.answers import Progress
 from mooring.service.backend import Backend
 from mooring.service.calls.pages import PAGE_BYTES, FoundList, fill
 from mooring.service.calls.slots import SlotProgress, in_slot
+from mooring.service.change_answer import option_message
 from mooring.service.decision_differences import differences_of, differing_fields, node_differences
 from mooring.service.wire.decision_messages import (
     decision_message,
@@ -42,6 +46,8 @@ from mooring.service.wire.decision_messages import (
 from mooring.service.wire.objects import label_matcher, pod_reference
 from mooring.service.wire.parts import parts
 from mooring.serving.calls.threads import waiting
+from mooring.sessions.change.advice import SECONDS, Advisor
+from mooring.sessions.work_trees import Work
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1 import nodes_pb2
 from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
@@ -62,6 +68,8 @@ WATCHED_TOGETHER = 256
 
 MOST_QUEUED = 100_000
 EXAMPLES = 3
+ADVISING_SECONDS = 1.0
+"""How long SummarizeReasons looks for advice at most."""
 PLACES = {
     "active": pb.QUEUE_PLACE_ACTIVE,
     "backoff": pb.QUEUE_PLACE_BACKOFF,
@@ -203,8 +211,11 @@ class DecisionServicer(DecisionServiceServicer):
         if unexplained and request.ask_now:
             asked = self._run(context, partial(self._asking.ask, unexplained))
         groups = grouped([*remembered, *asked])
+        messages = [group_message(group, first, now) for group in groups[:limit]]
+        if request.advise and groups:
+            self._run(context, partial(self._advise, list(zip(groups, messages, strict=False))))
         return pb.SummarizeReasonsResponse(
-            groups=[group_message(group, first, now) for group in groups[:limit]],
+            groups=messages,
             group_count=len(groups),
             pod_count=len(remembered) + len(asked),
             decision_count=found.decisions,
@@ -212,6 +223,14 @@ class DecisionServicer(DecisionServiceServicer):
             asked_count=len(asked),
             unexplained_count=len(unexplained) - len(asked),
         )
+
+    def _advise(self, groups: Sequence[tuple[ReasonGroup, pb.ReasonGroup]], progress: SlotProgress) -> None:
+        """Add to each group what would help its first pod, as far as the time suffices."""
+        end = time.monotonic() + ADVISING_SECONDS
+        with self._backend.sessions.asking(progress) as work:
+            for group, message in groups:
+                seconds = min(SECONDS, end - time.monotonic())
+                advise(self._backend.advisor, work, group, message, progress, seconds=seconds)
 
     def _unexplained(
         self, request: pb.SummarizeReasonsRequest, matcher: LabelMatcher, known: Collection[str]
@@ -410,6 +429,31 @@ def group_message(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGrou
     if known := [pod.since for pod in group.pods if pod.since]:
         message.oldest_time.CopyFrom(timestamp(min(known)))
     return message
+
+
+def advise(
+    advisor: Advisor,
+    work: Work,
+    group: ReasonGroup,
+    message: pb.ReasonGroup,
+    progress: Progress,
+    *,
+    seconds: float = SECONDS,
+) -> None:
+    """Add what would help the first pod of a group, unless preemption will.
+
+    With no ``seconds`` left, only what is remembered is added.
+    """
+    newest = group.pods[0].newest
+    if newest.details.nominated or newest.why is None or group.result is DecisionResult.SCHEDULED:
+        return
+    try:
+        found = advisor.advise(work, newest.subject().on_node(""), newest.profile, progress, seconds=seconds)
+    except (NotFoundError, FailedPreconditionError, PluginFailureError):
+        return
+    message.advice_partial = not found.complete
+    if found.options and found.options[0].steps:
+        message.advice.CopyFrom(option_message(found.options[0]))
 
 
 def _queued(waiting_pod: ListedPod, last_seq: int) -> pb.QueuedPod:

@@ -152,7 +152,7 @@ class SimulationServicer(SimulationServiceServicer):
     def SuggestChanges(
         self, request: pb.SuggestChangesRequest, context: grpc.ServicerContext
     ) -> pb.SuggestChangesResponse:
-        return self._answered(change, request, context)
+        return self._answered(partial(change, advisor=self._backend.advisor), request, context)
 
     def _answered(
         self,

@@ -13,6 +13,7 @@ from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring_client.v1 import nodes_pb2 as _nodes_pb2
 from mooring_client.v1 import objects_pb2 as _objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as _scheduling_service_pb2
+from mooring_client.v1 import simulation_service_pb2 as _simulation_service_pb2
 from mooring_client.v1 import verdicts_pb2 as _verdicts_pb2
 import builtins as _builtins
 import sys
@@ -732,6 +733,7 @@ class SummarizeReasonsRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
     ASK_NOW_FIELD_NUMBER: _builtins.int
+    ADVISE_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Pods of this namespace; default all."""
     profile: _builtins.str
@@ -744,6 +746,10 @@ class SummarizeReasonsRequest(_message.Message):
     """OPTIONAL. If no decision is remembered about a pod without a node, asks about it now, by itself. A call takes two seconds
     for that at most; the next call continues if the cluster hasn't changed. So a process that only answers questions gives
     reasons, too. Nothing is changed or remembered as a decision.
+    """
+    advise: _builtins.bool
+    """OPTIONAL. Adds to each group what would make its first example fit. Groups of which that is not known take 0.2 s each, for
+    one second together; the next call continues.
     """
     @_builtins.property
     def window(self) -> _duration_pb2.Duration:
@@ -758,10 +764,11 @@ class SummarizeReasonsRequest(_message.Message):
         limit: _builtins.int = ...,
         label_selector: _builtins.str = ...,
         ask_now: _builtins.bool = ...,
+        advise: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask_now", b"ask_now", "label_selector", b"label_selector", "limit", b"limit", "namespace", b"namespace", "profile", b"profile", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["advise", b"advise", "ask_now", b"ask_now", "label_selector", b"label_selector", "limit", b"limit", "namespace", b"namespace", "profile", b"profile", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -786,6 +793,8 @@ class ReasonGroup(_message.Message):
     TREND_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     NOMINATED_COUNT_FIELD_NUMBER: _builtins.int
+    ADVICE_FIELD_NUMBER: _builtins.int
+    ADVICE_PARTIAL_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """The namespace of the pods."""
     controller_kind: _builtins.str
@@ -802,6 +811,8 @@ class ReasonGroup(_message.Message):
     """The sentence of the Event of the newest decision."""
     nominated_count: _builtins.int
     """How many of the pods are nominated for a node, since their last attempt made room by preemption."""
+    advice_partial: _builtins.bool
+    """With advise: there may be easier changes, or some at all; there was no time to try them."""
     @_builtins.property
     def reason(self) -> Global___NodeRejections:
         """The dominant reason of their last attempts; node_count is that of the newest one."""
@@ -824,6 +835,12 @@ class ReasonGroup(_message.Message):
     def trend(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """How many of the pods had been without a node at the end of each twelfth of the window, the oldest first."""
 
+    @_builtins.property
+    def advice(self) -> _simulation_service_pb2.ChangeOption:
+        """With advise: the easiest set of changes with which the first example would fit. Absent if none is known, or if the pod
+        would fit already or after preemption.
+        """
+
     def __init__(
         self,
         *,
@@ -840,10 +857,12 @@ class ReasonGroup(_message.Message):
         trend: _abc.Iterable[_builtins.int] | None = ...,
         message: _builtins.str = ...,
         nominated_count: _builtins.int = ...,
+        advice: _simulation_service_pb2.ChangeOption | None = ...,
+        advice_partial: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["newest_time", b"newest_time", "oldest_time", b"oldest_time", "reason", b"reason"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["advice", b"advice", "newest_time", b"newest_time", "oldest_time", b"oldest_time", "reason", b"reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["controller_kind", b"controller_kind", "controller_name", b"controller_name", "examples", b"examples", "last_seq", b"last_seq", "message", b"message", "namespace", b"namespace", "newest_time", b"newest_time", "nominated_count", b"nominated_count", "oldest_time", b"oldest_time", "pod_count", b"pod_count", "reason", b"reason", "result", b"result", "trend", b"trend"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["advice", b"advice", "advice_partial", b"advice_partial", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "examples", b"examples", "last_seq", b"last_seq", "message", b"message", "namespace", b"namespace", "newest_time", b"newest_time", "nominated_count", b"nominated_count", "oldest_time", b"oldest_time", "pod_count", b"pod_count", "reason", b"reason", "result", b"result", "trend", b"trend"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -74,6 +74,10 @@ class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind
     """
     CHANGE_KIND_NODE: _ChangeKind.ValueType  # 5
     """There is one more node like one that is there, without pods. For a group there may be several, which are alike."""
+    CHANGE_KIND_END: _ChangeKind.ValueType  # 6
+    """A pod whose controller is a job or workflow runs to completion, and leaves its node. It counts as milder than
+    CHANGE_KIND_LABEL. No pods move in the same set. Not offered for groups.
+    """
 
 class ChangeKind(_ChangeKind, metaclass=_ChangeKindEnumTypeWrapper):
     """The kinds of change, the mildest first."""
@@ -94,6 +98,10 @@ where both may not share a topology domain, or where it counts for the pod's spr
 """
 CHANGE_KIND_NODE: ChangeKind.ValueType  # 5
 """There is one more node like one that is there, without pods. For a group there may be several, which are alike."""
+CHANGE_KIND_END: ChangeKind.ValueType  # 6
+"""A pod whose controller is a job or workflow runs to completion, and leaves its node. It counts as milder than
+CHANGE_KIND_LABEL. No pods move in the same set. Not offered for groups.
+"""
 Global___ChangeKind: _TypeAlias = ChangeKind  # noqa: Y015
 
 @_typing.final
@@ -1212,6 +1220,7 @@ class SuggestChangesRequest(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     GROUP_FIELD_NUMBER: _builtins.int
+    TIME_LIMIT_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     """OPTIONAL. The session; default the current live state."""
     profile: _builtins.str
@@ -1234,6 +1243,13 @@ class SuggestChangesRequest(_message.Message):
     def group(self) -> _scheduling_service_pb2.GroupToSchedule:
         """REQUIRED unless there is a pod. The group, decided as by ScheduleGroups."""
 
+    @_builtins.property
+    def time_limit(self) -> _duration_pb2.Duration:
+        """OPTIONAL. How long to look, about; complete is false if that was not enough, and preemption is left out. An answer
+        without session, nodes, kinds and seed may be one of the last minute about a pod of the same template, whose first set
+        of changes still does. So advice costs little. Default: until all was tried.
+        """
+
     def __init__(
         self,
         *,
@@ -1244,10 +1260,11 @@ class SuggestChangesRequest(_message.Message):
         profile: _builtins.str = ...,
         seed: _builtins.int = ...,
         group: _scheduling_service_pb2.GroupToSchedule | None = ...,
+        time_limit: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "pod", b"pod"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "pod", b"pod", "time_limit", b"time_limit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "kinds", b"kinds", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "kinds", b"kinds", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "seed", b"seed", "session", b"session", "time_limit", b"time_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1382,6 +1399,7 @@ class ChangeStep(_message.Message):
     REQUEST_FIELD_NUMBER: _builtins.int
     MOVE_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def toleration(self) -> Global___AddedToleration:
         """The pod tolerates a taint."""
@@ -1402,6 +1420,10 @@ class ChangeStep(_message.Message):
     def node(self) -> Global___AddedNode:
         """There is a node more."""
 
+    @_builtins.property
+    def end(self) -> _objects_pb2.PodReference:
+        """A pod ends."""
+
     def __init__(
         self,
         *,
@@ -1410,12 +1432,13 @@ class ChangeStep(_message.Message):
         request: Global___LoweredRequest | None = ...,
         move: Global___Landing | None = ...,
         node: Global___AddedNode | None = ...,
+        end: _objects_pb2.PodReference | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["label", b"label", "move", b"move", "node", b"node", "request", b"request", "step", b"step", "toleration", b"toleration"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "label", b"label", "move", b"move", "node", b"node", "request", b"request", "step", b"step", "toleration", b"toleration"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["label", b"label", "move", b"move", "node", b"node", "request", b"request", "step", b"step", "toleration", b"toleration"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "label", b"label", "move", b"move", "node", b"node", "request", b"request", "step", b"step", "toleration", b"toleration"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["toleration", "label", "request", "move", "node"]  # noqa: Y015
+    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["toleration", "label", "request", "move", "node", "end"]  # noqa: Y015
     _WhichOneofArgType_step: _TypeAlias = _typing.Literal["step", b"step"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_step) -> _WhichOneofReturnType_step | None: ...
 
@@ -1430,8 +1453,16 @@ class ChangeOption(_message.Message):
     STEPS_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
     LANDINGS_FIELD_NUMBER: _builtins.int
+    NODE_COUNT_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """The node that takes the pod then. Empty for a group."""
+    node_count: _builtins.int
+    """How many nodes take the pod then: all are counted if nothing but the pod changes; else it is the one. For a group: how
+    many nodes its pods get.
+    """
+    text: _builtins.str
+    """The changes in words, as something to do: "tolerate gpu=true:NoSchedule (200 nodes)"."""
     @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeStep]:
         """The changes. None can be left out; none are there if a node of the request takes the pod as it is."""
@@ -1446,10 +1477,12 @@ class ChangeOption(_message.Message):
         steps: _abc.Iterable[Global___ChangeStep] | None = ...,
         node: _builtins.str = ...,
         landings: _abc.Iterable[Global___Landing] | None = ...,
+        node_count: _builtins.int = ...,
+        text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["landings", b"landings", "node", b"node", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["landings", b"landings", "node", b"node", "node_count", b"node_count", "steps", b"steps", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1482,9 +1515,10 @@ class SuggestChangesResponse(_message.Message):
 
     @_builtins.property
     def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeOption]:
-        """The cheapest set of changes first: the one with the fewest; among equals the one with the fewest of the last kind of
-        ChangeKind, then of the one before, and so on; then the one that gives up the least share of requests. Each one after it is
-        the cheapest that does without the last kind of each one before. No more than three pods are moved, and for a group no more
+        """One set of changes is the cheapest: it has the fewest; among equals the fewest of the last kind of ChangeKind, then of the
+        one before, and so on; then it gives up the least share of requests. Each other one is the cheapest that does without the
+        last kind of the ones found before. They are listed with the fewest changes first, among equals by what people can do most
+        easily: tolerate, wait for an end, label, move, add a node, lower a request. No more than three pods are moved, and for a group no more
         than 32 changes are made; of one that lowers several requests the first by name is lowered least.
         """
 

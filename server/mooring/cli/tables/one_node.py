@@ -8,10 +8,11 @@ from typing import Any
 from rich.text import Text
 
 from mooring.cli.console import print_line, print_table
-from mooring.cli.tables.amounts import amount, lacking_resource
+from mooring.cli.tables.amounts import lacking_resource
 from mooring.cli.tables.names import ShortNames
 from mooring.cli.tables.preemption import price_of
 from mooring.cli.tables.rejected import named, reasons_of
+from mooring.framework.resources import amount
 from mooring.serving.logs import printable
 
 Document = dict[str, Any]

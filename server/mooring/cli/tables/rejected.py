@@ -8,8 +8,9 @@ from typing import Any
 from rich.text import Text
 
 from mooring.cli.console import print_table
-from mooring.cli.tables.amounts import amount, lacking_resource
+from mooring.cli.tables.amounts import lacking_resource
 from mooring.cli.tables.names import ShortNames
+from mooring.framework.resources import amount
 from mooring.serving.logs import printable
 
 EXAMPLES = 3

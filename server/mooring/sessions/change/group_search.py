@@ -7,6 +7,8 @@ first: pods and nodes are what they would be, and the group's cycle says whether
 from __future__ import annotations
 
 import itertools
+import math
+import time
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,13 +35,14 @@ from mooring.sessions.change.steps import (
     changed_node,
     changed_pod,
     kind_of_new,
+    most_drastic,
     one_more,
 )
 from mooring.sessions.daemons import Daemons
 from mooring.sessions.placing import place_on
 from mooring.sessions.work_trees import Work
 
-GROUP_KINDS = frozenset(Kind) - {Kind.MOVE}
+GROUP_KINDS = frozenset(Kind) - {Kind.MOVE, Kind.END}
 """The kinds of change for a group."""
 
 MOST_CHANGES = 32
@@ -87,7 +90,7 @@ class _ChangeCounts(NamedTuple):
 
     def cost(self, share: float) -> Cost:
         """Return what they cost."""
-        return Cost(sum(self), self.nodes, 0, self.requests, self.labels, share)
+        return Cost(sum(self), self.nodes, 0, self.requests, self.labels, share=share)
 
 
 class GroupChangeSearch:
@@ -100,13 +103,22 @@ class GroupChangeSearch:
         work: The tree.
         group: The group and its pods without a node.
         profile: Their profile.
+        seconds: Processor time that it takes at most, about; the answer is then not complete.
         seed: Decides between nodes of equal totals.
         progress: Says when to stop.
     """
 
     def __init__(
-        self, work: Work, group: PodGroupInfo, profile: Profile, *, seed: int = 0, progress: Progress
+        self,
+        work: Work,
+        group: PodGroupInfo,
+        profile: Profile,
+        *,
+        seconds: float = math.inf,
+        seed: int = 0,
+        progress: Progress,
     ) -> None:
+        self._end = time.thread_time() + seconds
         self._work = work
         self._group = group
         # Only the unchanged group may preempt; with changes no pod is to make room.
@@ -135,7 +147,7 @@ class GroupChangeSearch:
         self._look()
         while kinds and (option := self._cheapest(kinds)) is not None:
             changes.options.append(option)
-            kinds -= {max(step.kind for step in option.steps)}
+            kinds -= {most_drastic(option.steps)}
         changes.complete = self._complete
         return changes
 
@@ -195,10 +207,13 @@ class GroupChangeSearch:
         """Return the cheapest option of these kinds alone; None if there is none."""
         left = MOST_TRIED
         for counts in self._all_counts(kinds):
+            if time.thread_time() >= self._end:
+                self._complete = False
+                return None
             found: list[ChangeOption] = []
             for plan in self._plans(counts):
                 if plan not in self._tried:
-                    if not left:
+                    if not left or time.thread_time() >= self._end:
                         self._complete = False
                         break
                     left -= 1
@@ -340,7 +355,8 @@ class GroupChangeSearch:
                 if not place_on(self._work, member.pod, member.node_name, committed_as, self._progress).ok:
                     return None
             landings = tuple((member.pod, member.node_name) for member in decision.placed)
-            return ChangeOption(steps, "", Cost(len(steps)), landings)
+            nodes = len({node for _, node in landings})
+            return ChangeOption(steps, "", Cost(len(steps)), landings, nodes)
         finally:
             self._work.go_back()
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
+import time
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +45,7 @@ from mooring.sessions.change.steps import (
     Tolerate,
     changed_pod,
     is_of_condition,
+    most_drastic,
 )
 from mooring.sessions.change.trial import ChangeTrial
 from mooring.sessions.pending import ProfileOf
@@ -74,6 +77,7 @@ class _Plan:
         way: Which of the sets of labels it gets.
         moved: The pods that leave it, or another node.
         requests: What the pod requests less of.
+        ending: The pods leave as they end; otherwise each finds another node.
     """
 
     needs: Needs
@@ -81,13 +85,15 @@ class _Plan:
     way: int = 0
     moved: tuple[PodRecord, ...] = ()
     requests: tuple[LowerRequest, ...] = ()
+    ending: bool = False
 
     @property
     def cost(self) -> Cost:
-        labels, requests, moves = len(self.needs.ways[self.way]), len(self.requests), len(self.moved)
-        changes = len(self.needs.taints) + labels + requests + moves + self.needs.new
+        labels, requests, leaving = len(self.needs.ways[self.way]), len(self.requests), len(self.moved)
+        changes = len(self.needs.taints) + labels + requests + leaving + self.needs.new
         share = sum(each.share for each in self.requests)
-        return Cost(changes, int(self.needs.new), moves, requests, labels, share)
+        moves, ends = (0, leaving) if self.ending else (leaving, 0)
+        return Cost(changes, int(self.needs.new), moves, requests, labels, ends, share)
 
     @property
     def helps(self) -> bool:
@@ -100,7 +106,7 @@ class _Plan:
             Kind.TOLERATION: self.needs.taints,
             Kind.LABEL: self.needs.ways[self.way],
             Kind.REQUEST: self.requests,
-            Kind.MOVE: self.moved,
+            (Kind.END if self.ending else Kind.MOVE): self.moved,
             Kind.NODE: self.needs.new,
         }
         return frozenset(kind for kind, some in there.items() if some)
@@ -114,6 +120,7 @@ class _Moving:
         needs: As in ``_Plan``.
         count: How many pods leave.
         short: How many resources there is too little of even without the largest pods.
+        ending: As in ``_Plan``.
         at: As in ``_Plan``.
         left: The plans that were not tried yet, once the first was.
     """
@@ -121,6 +128,7 @@ class _Moving:
     needs: Needs
     count: int
     short: int
+    ending: bool = False
     at: int = 0
     left: Iterator[_Plan] | None = None
 
@@ -128,7 +136,8 @@ class _Moving:
     def cost(self) -> Cost:
         labels = len(self.needs.ways[0])
         changes = len(self.needs.taints) + labels + self.count + self.short
-        return Cost(changes, 0, self.count, self.short, labels)
+        moves, ends = (0, self.count) if self.ending else (self.count, 0)
+        return Cost(changes, 0, moves, self.short, labels, ends)
 
 
 _Item = tuple[Cost, bool, int, int, _Plan | _Moving]
@@ -144,6 +153,7 @@ class ChangeSearch:
         profile: Its profile.
         profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
         only: The names of the candidate nodes, without new ones; none = any.
+        seconds: Processor time that it takes at most, about; the answer is then not complete.
         seed: Decides between nodes of equal totals where moved pods go.
         progress: Says when to stop.
     """
@@ -156,9 +166,12 @@ class ChangeSearch:
         profile_of: ProfileOf,
         *,
         only: Sequence[str] = (),
+        seconds: float = math.inf,
         seed: int = 0,
         progress: Progress,
     ) -> None:
+        self._end = time.thread_time() + seconds
+        self._bounded = seconds < math.inf
         self._work = work
         self._gate = enqueued(work.engine, pod, profile, progress)
         self._pod = pod = replace_struct(pod, spec=replace_struct(pod.spec, scheduling_gates=()))
@@ -185,7 +198,8 @@ class ChangeSearch:
         if placed is not None and (placed.node_name or not self._gate.ok):
             tree.discard(uid)
         self._work.keep()
-        found = self._evaluated(self._pod, ALL_NODES, preempt=True)
+        # What preemption would do takes as long as the search, and is asked for by those who wait for it.
+        found = self._evaluated(self._pod, ALL_NODES, preempt=not self._bounded)
         warnings = tuple(left_alone(self._pod, self._profile))
         changes = NeededChanges(found.status, found.message, candidates_of(found), found.room_on, warnings)
         if not self._gate.ok:
@@ -193,14 +207,29 @@ class ChangeSearch:
             changes.message = f"{self._gate.message}; otherwise: {found.message or 'it fits'}"
         if (found.status.ok and not self._only) or found.rejections is None:
             return changes
-        first = self._first(found)
-        while kinds and (option := self._cheapest(first, kinds)) is not None:
-            changes.options.append(option)
-            if not option.steps:
-                break
-            kinds -= {max(step.kind for step in option.steps)}
+        first, done = self._first(found), frozenset[Kind]()
+        # There are so many pods to move that little time would be left for the rest.
+        for some in (kinds - {Kind.MOVE}, kinds) if self._bounded else (kinds,):
+            while some - done and (option := self._cheapest(first, some - done)) is not None:
+                changes.options.append(self._counted(option))
+                if not option.steps:
+                    return changes
+                done |= {most_drastic(option.steps)}
         changes.complete = self._complete
         return changes
+
+    def _counted(self, option: ChangeOption) -> ChangeOption:
+        """Return an option with its number of nodes, which is only counted if nothing but the pod changes."""
+        if not option.steps or not of_the_pod(option.steps):
+            return option
+        pod = changed_pod(self._pod, option.steps)
+        return replace(option, nodes=taking(self._work, pod, self._profile, self._progress))
+
+    def _late(self) -> bool:
+        """Return whether the time for the search is over; then the answer is not complete."""
+        late = time.thread_time() >= self._end
+        self._complete &= not late
+        return late
 
     def _evaluated(self, pod: Pod, candidates: Candidates, *, preempt: bool = False) -> Evaluation:
         options = CycleOptions(all_rejections=True, post_filter=preempt, preempt=preempt)
@@ -222,17 +251,26 @@ class ChangeSearch:
             stuck = needs.others and not needs.ways[0]
             if PODS not in needs.room and not stuck and plan.helps:
                 first.append((plan.kinds, self._item(plan)))
-            movable = not needs.new and (needs.room or needs.others)
-            for count in range(max(1, needs.excess), MOST_MOVES + 1) if movable else ():
-                moving = _Moving(needs, count, self._short(needs.room, count))
-                at_least = {Kind.MOVE, Kind.REQUEST} if moving.short else {Kind.MOVE}
-                first.append((_Plan(needs).kinds | at_least, self._item(moving)))
+            first += self._leaving(needs)
         return first
+
+    def _leaving(self, needs: Needs) -> Iterator[tuple[frozenset[Kind], _Item]]:
+        """Yield what begins with pods that leave nodes: that end, or that move."""
+        if needs.new or not (needs.room or needs.others):
+            return
+        for count in range(max(1, needs.excess), MOST_MOVES + 1):
+            short = self._short(needs.room, count)
+            for kind in (Kind.END, Kind.MOVE) if self._trial.any_ends else (Kind.MOVE,):
+                at_least = {kind, Kind.REQUEST} if short else {kind}
+                moving = _Moving(needs, count, short, kind is Kind.END)
+                yield _Plan(needs).kinds | at_least, self._item(moving)
 
     def _needs(self, found: Evaluation, rows: Sequence[int]) -> Iterator[Needs]:
         grouped = by_taints(found, rows)
         self._complete = len(grouped) <= MOST_TAINTED
         for taints, some in itertools.islice(grouped.items(), MOST_TAINTED):
+            if self._late():
+                return
             tolerant = found
             if taints:
                 pod = changed_pod(self._pod, map(Tolerate, taints))
@@ -254,6 +292,8 @@ class ChangeSearch:
         self._combined = 0
         while heap:
             self._progress.check()
+            if self._late():
+                return None
             _, doubtful, _, _, plan = heapq.heappop(heap)
             sort = plan.needs.new, doubtful
             if not left[sort] or (isinstance(plan, _Moving) and self._combined >= MOST_COMBINED):
@@ -280,11 +320,12 @@ class ChangeSearch:
     def _tried(self, plan: _Plan) -> tuple[tuple[Step, ...], str] | None:
         """Return what ``ChangeTrial.steps`` does; what failed for an option before is not tried again."""
         uids = (record.uid for record in plan.moved)
-        which = (id(plan.needs), plan.at, plan.way, *uids)
+        which = (id(plan.needs), plan.at, plan.way, plan.ending, *uids)
         if which in self._failed:
             return None
         needs, way = plan.needs, plan.needs.ways[plan.way]
-        done = self._trial.steps(needs, needs.rows[plan.at], way, plan.moved, plan.requests)
+        row = needs.rows[plan.at]
+        done = self._trial.steps(needs, row, way, plan.moved, plan.requests, ending=plan.ending)
         if done is None:
             self._failed.add(which)
         return done
@@ -314,9 +355,11 @@ class ChangeSearch:
 
     def _next_at(self, moving: _Moving) -> int | None:
         """Return the next of the nodes that a pod may leave; None = there is none."""
-        needs, at = moving.needs, moving.at + 1
+        needs, at, leaves = moving.needs, moving.at + 1, self._trial.leaves
         while (
-            at < len(needs.rows) and not needs.others and not self._trial.leaves(needs.rows[at], needs.room)
+            at < len(needs.rows)
+            and not needs.others
+            and not leaves(needs.rows[at], needs.room, ending=moving.ending)
         ):
             at += 1
         return at if at < len(needs.rows) else None
@@ -325,7 +368,7 @@ class ChangeSearch:
         """Yield the plans in which ``moving.count`` pods leave the node."""
         needs, count = moving.needs, moving.count
         row = needs.rows[moving.at]
-        alike, whole = self._alike(needs, row, count)
+        alike, whole = self._alike(moving, row)
         counting = [not needs.excess or self._trial.spread_among(records[0]) for records in alike]
         for name, left in needs.room.items() if Kind.REQUEST not in kinds else ():
             amounts = [requests_on(row, records[:count], name) for records in alike]
@@ -339,10 +382,10 @@ class ChangeSearch:
                 continue
             numbers = Counter(chosen)
             moved = tuple(record for kind, number in numbers.items() for record in alike[kind][:number])
-            if len(moved) < count or not self._land(moved):
+            if len(moved) < count or not (moving.ending or self._land(moved)):
                 continue
             room = freed(needs.room, moved, row)
-            plan = _Plan(needs, moving.at, 0, moved, self._less(room))
+            plan = _Plan(needs, moving.at, 0, moved, self._less(room), moving.ending)
             if room.get(PODS, 1) > 0 and plan.helps and plan.kinds <= kinds:
                 yield plan
         self._complete &= whole
@@ -352,17 +395,22 @@ class ChangeSearch:
         homes = self._trial.homes
         return len({each.row for each in moved}) > 1 or all(map(homes.elsewhere, moved))
 
-    def _alike(self, needs: Needs, row: int, count: int) -> tuple[list[list[PodRecord]], bool]:
-        """Return the pods whose move may help a node, in lists of interchangeable ones; and
+    def _alike(self, moving: _Moving, row: int) -> tuple[list[list[PodRecord]], bool]:
+        """Return the pods whose leaving may help a node, in lists of interchangeable ones; and
         whether these are all.
         """
-        movable, whole = self._trial.movable(row), True
+        needs, count, ending = moving.needs, moving.count, moving.ending
+        leaving, whole = self._trial.movable(row, ending=ending), True
         if needs.others:
-            others, whole = self._trial.movable_elsewhere(row)
+            others, whole = self._trial.movable_elsewhere(row, ending=ending)
             self._combined += COSTS_OF_OTHERS * (1 + len(others))
-            return self._trial.homes.among(movable + others, count), whole
+            leaving += others
+        if not ending:
+            leaving = self._trial.homes.among(leaving, count)
+        if needs.others:
+            return leaving, whole
         alike: dict[Hashable, list[PodRecord]] = {}
-        for records in self._trial.homes.among(movable, count):
+        for records in leaving:
             if frees(records[0].kind.usage, needs.room):
                 alike.setdefault(self._trial.alike(records[0].kind), []).extend(records)
         return list(alike.values()), whole
@@ -394,6 +442,24 @@ class ChangeSearch:
     def _item(self, plan: _Plan | _Moving) -> _Item:
         place = self._places[plan.needs.rows[plan.at]]
         return plan.cost, plan.needs.others, place, next(self._numbers), plan
+
+
+def of_the_pod(steps: Sequence[Step]) -> bool:
+    """Return whether the changes are of the pod alone."""
+    return all(step.kind in (Kind.TOLERATION, Kind.REQUEST) for step in steps)
+
+
+def taking(work: Work, pod: Pod, profile: Profile, progress: Progress) -> int:
+    """Return how many nodes take a pod now; it is not added to the cluster.
+
+    Raises:
+        DeadlineExceededError: The caller no longer waits.
+        PluginFailureError: A plugin failed.
+    """
+    # The tree may have the pod itself, waiting.
+    run = partial(evaluate, options=CycleOptions(post_filter=False))
+    found, _ = work.engine.evaluate(pod, profile, ALL_NODES, run, progress=progress)
+    return found.feasible_count
 
 
 def _only(rows: Sequence[int]) -> Candidates:

@@ -28,13 +28,22 @@ autoscalers that remove nodes."""
 
 
 class Kind(IntEnum):
-    """The kinds of change, the mildest first."""
+    """The kinds of change; the numbers are those of the contract."""
 
     TOLERATION = 1
     LABEL = 2
     REQUEST = 3
     MOVE = 4
     NODE = 5
+    END = 6
+
+    @property
+    def drastic(self) -> int:
+        """Its place among the kinds, the mildest first."""
+        return _MILDEST_FIRST.index(self)
+
+
+_MILDEST_FIRST = (Kind.TOLERATION, Kind.END, Kind.LABEL, Kind.REQUEST, Kind.MOVE, Kind.NODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,14 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """A pod that runs to completion ends, and leaves its node."""
+
+    kind: ClassVar = Kind.END
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
 class AddNode:
     """There is one more node like one that is there, without pods."""
 
@@ -94,7 +111,12 @@ class AddNode:
     like: str
 
 
-Step = Tolerate | Relabel | LowerRequest | Move | AddNode
+Step = Tolerate | Relabel | LowerRequest | Move | AddNode | End
+
+
+def most_drastic(steps: Iterable[Step]) -> Kind:
+    """Return the most drastic kind of one or more changes."""
+    return max((step.kind for step in steps), key=lambda kind: kind.drastic)
 
 
 def changed_pod(pod: Pod, steps: Iterable[Step]) -> Pod:
@@ -218,6 +240,7 @@ class Cost(NamedTuple):
     moves: int = 0
     requests: int = 0
     labels: int = 0
+    ends: int = 0
     share: float = 0.0
 
 
@@ -230,12 +253,14 @@ class ChangeOption:
         node_name: The node that takes the pod then; "" for a group,
         landings: whose pods, as they are then, each get a node.
         cost: What they cost.
+        nodes: How many nodes take the pod then; for a group, how many its pods get.
     """
 
     steps: tuple[Step, ...]
     node_name: str
     cost: Cost
     landings: tuple[tuple[Pod, str], ...] = ()
+    nodes: int = 1
 
 
 @dataclass(slots=True)
@@ -250,7 +275,7 @@ class NeededChanges:
         candidates: The nodes where preemption could make room for the unchanged pod.
         room_on: The node that the scheduler would nominate it for; "" = none.
         warnings: Why the pod would be left alone in a cluster.
-        complete: All was tried that could be cheaper; otherwise there was too much of it.
+        complete: All was tried that could be cheaper; otherwise there was too much of it, or too little time.
     """
 
     status: Status

@@ -23,6 +23,7 @@ from mooring.sessions.change.labels import Labels
 from mooring.sessions.change.needs import Needs, frees
 from mooring.sessions.change.steps import (
     AddNode,
+    End,
     LowerRequest,
     Move,
     Relabel,
@@ -82,21 +83,25 @@ class ChangeTrial:
         """As the function of that name, of the node of a row."""
         return kind_of_new(self._node(row))
 
-    def movable(self, row: int) -> list[list[PodRecord]]:
-        """Return the pods of a node that may go, those of one kind together."""
+    def movable(self, row: int, *, ending: bool = False) -> list[list[PodRecord]]:
+        """Return the pods of a node that may go, or that will end, those of one kind together."""
         kinds: dict[int, list[PodRecord]] = {}
         there = self._work.tree.snapshot.pods.records_on(row)
         for record in sorted(there, key=lambda record: (record.name, record.uid)):
             kinds.setdefault(id(record.kind), []).append(record)
-        return [records for records in kinds.values() if self._may_go(records[0].kind)]
+        return [records for records in kinds.values() if self._leaves(records[0].kind, ending)]
 
-    def leaves(self, row: int, room: Mapping[str, int]) -> bool:
-        """Return whether a pod of a node may go to another one while no other pod does, and gives back some
-        of these resources.
+    def leaves(self, row: int, room: Mapping[str, int], *, ending: bool = False) -> bool:
+        """Return whether a pod of a node will end, or may go to another one while no other pod does, and
+        gives back some of these resources.
         """
+        there = self._work.tree.snapshot.pods.records_on(row)
+        if ending:
+            return any(will_end(each.kind.template) and frees(each.kind.usage, room) for each in there)
         leaving = self._leaving(frozenset(room))
-        there = self._work.tree.snapshot.pods.records_on(row) if leaving else ()
-        return any(id(each.kind.base) in leaving and self._may_go(each.kind) for each in there)
+        return bool(leaving) and any(
+            id(each.kind.base) in leaving and self._may_go(each.kind) for each in there
+        )
 
     def _leaving(self, names: frozenset[str]) -> frozenset[int]:
         """Return the bases of pods that ask for some of these and may have room elsewhere, by identity."""
@@ -111,12 +116,20 @@ class ChangeTrial:
         bases = list(map(attrgetter("kind.base"), self._work.tree.snapshot.pods.records.values()))
         return list(dict(zip(map(id, bases), bases, strict=True)).values())
 
-    def movable_elsewhere(self, row: int) -> tuple[list[list[PodRecord]], bool]:
-        """Return the pods of other nodes that may go and may keep the pod off the node, those of one kind and
-        node together; and whether these are all.
+    def movable_elsewhere(self, row: int, *, ending: bool = False) -> tuple[list[list[PodRecord]], bool]:
+        """Return the pods of other nodes that may go, or will end, and may keep the pod off the node, those
+        of one kind and node together; and whether these are all.
         """
         groups, whole = self._elsewhere.counting_for(row)
-        return [records for records in groups if self._may_go(records[0].kind)], whole
+        return [records for records in groups if self._leaves(records[0].kind, ending)], whole
+
+    @cached_property
+    def any_ends(self) -> bool:
+        """Whether there are pods that will end."""
+        return any(will_end(base.template) for base in self.bases)
+
+    def _leaves(self, kind: PodKind, ending: bool) -> bool:
+        return will_end(kind.template) if ending else self._may_go(kind)
 
     def alike(self, kind: PodKind) -> Hashable:
         """Return a value that is equal for kinds of pods that free equal amounts of the same nodes and that
@@ -153,16 +166,18 @@ class ChangeTrial:
         labels: Labels,
         moved: Sequence[PodRecord] = (),
         requests: Sequence[LowerRequest] = (),
+        *,
+        ending: bool = False,
     ) -> tuple[tuple[Step, ...], str] | None:
         """Return the changes, and the node that takes the pod with them; None if it doesn't, or if a pod that
-        is moved finds no other node.
+        is moved finds no other node. The ``moved`` pods may be ``ending`` instead.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
             PluginFailureError: A plugin failed.
         """
         try:
-            return self._made(needs, row, labels, moved, requests)
+            return self._made(needs, row, labels, moved, requests, ending)
         except (FailedPreconditionError, NotFoundError):
             return None
         finally:
@@ -175,6 +190,7 @@ class ChangeTrial:
         labels: Mapping[str, str | None],
         moved: Sequence[PodRecord],
         requests: Sequence[LowerRequest],
+        ending: bool,
     ) -> tuple[tuple[Step, ...], str] | None:
         tree, used, node = self._work.tree, Used(), self._node(row)
         like = node.metadata.name
@@ -189,12 +205,14 @@ class ChangeTrial:
             tree.put_objects([node])
         if needs.new:
             self.daemons.start([node], self._progress)
-        if any(self._evictions.obstacle(each.pod, used) for each in moved):
+        if not ending and any(self._evictions.obstacle(each.pod, used) for each in moved):
             return None
         for each in moved:
             tree.discard(each.uid)
         if not place_on(self._work, changed_pod(self._pod, steps), name, self._profile, self._progress).ok:
             return None
+        if ending:
+            return (*steps, *(End(each.pod) for each in moved)), name
         for number, each in enumerate(sorted(moved, key=lambda record: -record.kind.base.template.priority)):
             landed = self._landed(each)
             if not landed:
@@ -236,6 +254,12 @@ class ChangeTrial:
         node = self._work.tree.snapshot.nodes.nodes[row]
         assert node is not None  # noqa: S101 - the tree is one thread's
         return node
+
+
+def will_end(pod: Pod) -> bool:
+    """Return whether a pod runs to completion: its controller is some kind of job or workflow."""
+    owner = pod.metadata.controller
+    return owner is not None and owner.kind.endswith(("Job", "Workflow"))
 
 
 def _without(rows: Int32s, row: int) -> Int32s:
