@@ -17,6 +17,8 @@ from mooring.sessions.change import elsewhere
 from mooring.sessions.change.labels import MissingLabels
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import (
+    AddNode,
+    End,
     Kind,
     LowerRequest,
     Move,
@@ -72,8 +74,10 @@ def _word(step: Step) -> str:
             return f"{resource} {amount}"
         case Move(pod, node):
             return f"{pod.metadata.name} to {node}"
-        case _:
-            return f"like {step.like}"
+        case AddNode(_, like):
+            return f"like {like}"
+        case End(pod):
+            return f"{pod.metadata.name} ends"
 
 
 def pod(**fields: Any) -> Pod:

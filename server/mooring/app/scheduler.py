@@ -258,9 +258,8 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         decisions=memory.decisions,
         tracer=tracer,
         sender=server,
-        advice=advice_from(memory.live) if options.event_advice else None,
     )
-    scheduler = _scheduler(collaborators, options, configuration)
+    scheduler = _scheduler(collaborators, options, configuration, memory)
     observer.measure_queue(scheduler.queue)
     decides = DecidingParts(core, memory, source, leadership, collaborators.committer, scheduler, tracer)
     return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
@@ -281,7 +280,10 @@ def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:
 
 
 def _scheduler(
-    collaborators: Collaborators, options: SchedulerOptions, configuration: config.Configuration
+    collaborators: Collaborators,
+    options: SchedulerOptions,
+    configuration: config.Configuration,
+    memory: DecisionMemory,
 ) -> Scheduler:
     return build_scheduler(
         collaborators,
@@ -289,6 +291,7 @@ def _scheduler(
         longest_wait=options.longest_wait,
         attempt_seconds=options.attempt_seconds,
         binders=BINDINGS_PER_WORKER * (configuration.document.parallelism or 1),
+        advice=advice_from(memory.live) if options.event_advice else None,
     )
 
 

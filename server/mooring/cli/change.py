@@ -69,7 +69,7 @@ def advice(args: argparse.Namespace, key: str) -> Document | None:
         with remote.calling(args) as channel:
             found = SimulationServiceStub(channel).SuggestChanges(request, timeout=remote.TIMEOUT_SECONDS)
     except remote.CallError:
-        # The explanation, which was asked for, is there without it.
+        # Without advice there still is the explanation.
         return None
     return advice_of(found)
 

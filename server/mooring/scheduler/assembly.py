@@ -61,7 +61,6 @@ class Collaborators:
         decisions: The journal of decisions; None = none is written.
         tracer: Decides which attempts are traced; None = none.
         sender: Sends bindings ahead; None = threads wait for the answers.
-        advice: As in ``EventRecorder``; None = nothing is said.
     """
 
     engine: Engine
@@ -75,7 +74,6 @@ class Collaborators:
     decisions: Decisions | None = None
     tracer: Tracer | None = None
     sender: Sender | None = None
-    advice: Callable[[Pod], str] | None = None
 
 
 def build_scheduler(
@@ -84,6 +82,7 @@ def build_scheduler(
     binders: int,
     longest_wait: float = LONGEST_WAIT_SECONDS,
     attempt_seconds: float = ATTEMPT_SECONDS,
+    advice: Callable[[Pod], str] | None = None,
 ) -> Scheduler:
     """Return a scheduler for the pods of the engine's profiles; it follows the engine's state from now on.
 
@@ -93,12 +92,13 @@ def build_scheduler(
         binders: How many pods are bound concurrently.
         longest_wait: Seconds after which a rejected pod that no event helped is tried again.
         attempt_seconds: The limit of one attempt, see ``AttemptBudget``.
+        advice: As in ``EventRecorder``; None = there is none.
     """
     wake = Wake()
     engine, cluster, clock, observer = on.engine, on.cluster, on.clock, on.observer
     recorder = EventRecorder(on.events, clock, observer)
-    if on.advice is not None:
-        recorder.advice = on.advice
+    if advice is not None:
+        recorder.advice = advice
     statuses = PodStatusWriter(cluster, clock)
     waiting = engine.profiles.waiting
     grouping = on.gates.enabled(GROUPS_GATE)

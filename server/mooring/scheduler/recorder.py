@@ -96,7 +96,7 @@ class EventRecorder:
         cluster: The API server that stores them.
         clock: The time.
         observer: Counts dropped ones.
-        advice: What would help a pod that no node takes, as a sentence; "" = nothing is said.
+        advice: Returns a sentence with advice about a pod that no node takes; "" = there is none.
     """
 
     cluster: ClusterApi

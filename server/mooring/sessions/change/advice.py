@@ -1,4 +1,4 @@
-"""What people can do for a pod that no node takes: one search, limited in time and remembered, and its words.
+"""Advice about a pod that no node takes: one search, limited in time and remembered, and its words.
 
 Everything that gives advice asks here, so that the same pod gets the same advice in every place.
 """
@@ -112,7 +112,7 @@ class Advisor:
 def search(
     work: Work, pod: Pod, profile: Profile, profile_name: str, progress: Progress, *, seconds: float
 ) -> NeededChanges:
-    """Look for what would make a pod, or its group, fit; otherwise as ``Advisor.advise``."""
+    """Look for changes that would make a pod, or its group, fit; otherwise as ``Advisor.advise``."""
     group = group_as_a_whole(work.tree, pod, profile)
     if group is not None and pod.group is not None:
         pods = pods_of_group(work.tree, pod.group)
@@ -147,7 +147,7 @@ def _holds(work: Work, pod: Pod, profile: Profile, known: _Remembered, progress:
 
 
 def nodes_with(work: Work, pod: Pod, profile: Profile, option: ChangeOption, progress: Progress) -> int:
-    """Return how many nodes take a pod with a set of changes, as the cluster is now; 0 if it is no help."""
+    """Return how many nodes take a pod with a set of changes, as the cluster is now; 0 if none does."""
     steps, placed = option.steps, work.tree.snapshot.pods.get(pod.metadata.uid)
     try:
         if placed is not None and placed.node_name:

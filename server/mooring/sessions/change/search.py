@@ -198,7 +198,7 @@ class ChangeSearch:
         if placed is not None and (placed.node_name or not self._gate.ok):
             tree.discard(uid)
         self._work.keep()
-        # What preemption would do takes as long as the search, and is asked for by those who wait for it.
+        # Preemption takes as long as the search.
         found = self._evaluated(self._pod, ALL_NODES, preempt=not self._bounded)
         warnings = tuple(left_alone(self._pod, self._profile))
         changes = NeededChanges(found.status, found.message, candidates_of(found), found.room_on, warnings)
@@ -208,7 +208,7 @@ class ChangeSearch:
         if (found.status.ok and not self._only) or found.rejections is None:
             return changes
         first, done = self._first(found), frozenset[Kind]()
-        # There are so many pods to move that little time would be left for the rest.
+        # Many pods may move: trying them would take the time for everything else.
         for some in (kinds - {Kind.MOVE}, kinds) if self._bounded else (kinds,):
             while some - done and (option := self._cheapest(first, some - done)) is not None:
                 changes.options.append(self._counted(option))
