@@ -219,8 +219,8 @@ class ChangeSearch:
         return changes
 
     def _counted(self, option: ChangeOption) -> ChangeOption:
-        """Return an option with its number of nodes, which is only counted if nothing but the pod changes."""
-        if not option.steps or not of_the_pod(option.steps):
+        """Return an option with its number of nodes: counted if only the pod changes, and may go anywhere."""
+        if not option.steps or self._only or not of_the_pod(option.steps):
             return option
         pod = changed_pod(self._pod, option.steps)
         return replace(option, nodes=taking(self._work, pod, self._profile, self._progress))
