@@ -1,30 +1,43 @@
-"""``mooring conformance``: whether a client of mooring does what all clients do."""
+"""``mooring conformance``: checks a client of mooring, or an extender of kube-scheduler."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
-from mooring.cli.console import print_line, with_bar
-from mooring.cli.flags import Commands, Flags, add_command, add_output
+from mooring.cli.console import print_line, print_table, with_bar
+from mooring.cli.flags import Commands, Flags, add_command, add_manifests, add_output
 from mooring.cli.output import Exit, print_document
-from mooring.cli.values import positive
+from mooring.cli.values import positive, seconds
+from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from mooring.client_check.cases import ContractCase
+    from mooring.config.types import ExtenderStanza
+    from mooring.extender_check.running import AnswerTimes, CheckOutcome
+
+_MOST_FAULTS = 5
 
 _CLIENT = """examples:
   mooring conformance client -- ./driver
   mooring conformance client --case schedule-template --record talk.json -- node driver.js
   mooring conformance client --judge talk.json"""
 
+_EXTENDER = """examples:
+  mooring conformance extender http://127.0.0.1:8888/scheduler --node-cache-capable --manifests nodes.yaml
+  mooring conformance extender kube-scheduler.yaml --junit report.xml"""
+
+_STYLES = {"passed": "green", "advised": "yellow", "failed": "red", "skipped": "dim"}
+
 
 def add(commands: Commands) -> None:
     """Declare the command and its verb."""
-    text = "check that a client of mooring does what all clients do"
+    text = "check a client of mooring, or an extender of kube-scheduler"
     verbs: Commands = add_command(commands, "conformance", text).add_subparsers(
         dest="verb", required=True, metavar="VERB"
     )
@@ -38,6 +51,31 @@ def add(commands: Commands) -> None:
     flags.add("junit", "FILE", "", "write there a report as JUnit has it")
     add_output(flags)
     parser.set_defaults(run=_client)
+    _add_extender(verbs)
+
+
+def _add_extender(verbs: Commands) -> None:
+    text = "check an extender against the way in which kube-scheduler calls it"
+    parser = add_command(verbs, "extender", text, _EXTENDER)
+    parser.add_argument(
+        "target", metavar="URL|FILE", help="its URL, or a KubeSchedulerConfiguration with its stanza"
+    )
+    flags = Flags(parser)
+    flags.add("filter-verb", "VERB", "filter", "with a URL: the verb of filter")
+    flags.add("prioritize-verb", "VERB", "prioritize", "with a URL: the verb of prioritize")
+    flags.add("preempt-verb", "VERB", "", "with a URL: the verb of preempt, if it has one")
+    flags.add(
+        "bind-verb", "VERB", "", "with a URL: the verb of bind, if it has one; no existing pod is bound"
+    )
+    flags.add("http-timeout", "TIME", "5s", "with a URL: how long kube-scheduler waits", seconds)
+    flags.switch("node-cache-capable", "with a URL: it is sent names, and knows the nodes")
+    add_manifests(flags)
+    flags.add("nodes", "COUNT", "5000", "nodes that are made up without --manifests", positive)
+    flags.add("idle", "TIME", "6s", "how long a connection rests; kube-scheduler's rest up to 90s", seconds)
+    flags.add("case", "NAME", "", "checks whose names begin with this; default: all")
+    flags.add("junit", "FILE", "", "write there a report as JUnit has it")
+    add_output(flags)
+    parser.set_defaults(run=_extender)
 
 
 def _client(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
@@ -75,3 +113,91 @@ def _show(cases: Iterable[ContractCase], found: dict[str, list[str]]) -> None:
                 print_line(f"  {fault}")
     failed = sum(map(bool, found.values()))
     print_line(f"{len(found) - failed} of {len(found)} cases passed")
+
+
+def _stanzas(args: argparse.Namespace) -> dict[str, ExtenderStanza]:
+    """Return the stanzas, by their paths in the configuration.
+
+    Raises:
+        ConfigError: The configuration has faults.
+        InvalidArgumentError: It has no extender.
+    """
+    from mooring import config
+    from mooring.app.engine import read_text
+    from mooring.config.types import ExtenderStanza
+    from mooring.runtime.profiles.registry import new_in_tree_registry
+
+    if "://" not in args.target:
+        document = config.load(
+            read_text(args.target, pipe=True), new_in_tree_registry().catalog(), stubs=True
+        ).document
+        if not document.extenders:
+            raise InvalidArgumentError.at(
+                args.target, "has no extenders; give a URL, or a file that has them"
+            )
+        return {f"extenders[{at}]": stanza for at, stanza in enumerate(document.extenders)}
+    return {
+        "URL": ExtenderStanza(
+            url_prefix=args.target,
+            filter_verb=args.filter_verb,
+            prioritize_verb=args.prioritize_verb,
+            preempt_verb=args.preempt_verb,
+            bind_verb=args.bind_verb,
+            http_timeout=timedelta(seconds=args.http_timeout),
+            node_cache_capable=args.node_cache_capable,
+            weight=1,
+        )
+    }
+
+
+def _extender(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
+    import msgspec
+
+    from mooring.app.engine import read_text
+    from mooring.extender_check.asked import AskedExtender
+    from mooring.extender_check.checks import CHECKS
+    from mooring.extender_check.running import answer_times, junit, outcomes
+    from mooring.extender_check.sample import generated, sample_of
+    from mooring.scheduler.extender import build_transport
+
+    texts = {path: read_text(path, pipe=True) for path in args.manifests}
+    sample = sample_of(texts) if texts else generated(args.nodes)
+    played: list[CheckOutcome] = []
+    times: list[AnswerTimes] = []
+    for path, stanza in _stanzas(args).items():
+        extender = AskedExtender(stanza, build_transport(stanza, path), sample, args.idle)
+        extender.check_reachable()
+        played += with_bar(outcomes(extender, args.case), len(CHECKS), "asking", many=1)
+        times += answer_times(extender)
+    if args.junit:
+        Path(args.junit).write_text(junit(played), encoding="utf-8")
+    if args.output == "table":
+        _show_checks(played, times)
+    else:
+        print_document(args.output, msgspec.to_builtins({"checks": played, "times": times}))
+    return Exit.FAILED if any(outcome.result == "failed" for outcome in played) else Exit.OK
+
+
+def _show_checks(played: Sequence[CheckOutcome], times: Sequence[AnswerTimes]) -> None:
+    from rich.text import Text
+
+    rows = [
+        (each.name, Text(each.result, _STYLES[each.result]), each.rule, each.source)
+        for each in played
+        if each.result != "skipped"
+    ]
+    print_table(("CHECK", "RESULT", "RULE", "SOURCE"), rows)
+    for each in played:
+        if each.faults:
+            print_line("")
+            print_line(each.name, "bold")
+            for fault in each.faults[:_MOST_FAULTS]:
+                print_line(f"  {fault}")
+            if len(each.faults) > _MOST_FAULTS:
+                print_line(f"  and {len(each.faults) - _MOST_FAULTS} more")
+    print_line("")
+    for taken in times:
+        took = f"median {taken.median * 1e3:.1f} ms, longest {taken.longest * 1e3:.1f} ms"
+        print_line(f"{taken.verb} of {taken.nodes:,} nodes: {took}")
+    counts = Counter[str](each.result for each in played)
+    print_line(", ".join(f"{counts[result]} {result}" for result in _STYLES if counts[result]))

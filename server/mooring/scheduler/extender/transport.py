@@ -22,7 +22,7 @@ from mooring.framework.certificates import load_pair, verify_as_go
 from mooring.framework.errors import InvalidArgumentError
 from mooring.http_client.answers import HttpAnswer, ProtocolError
 from mooring.http_client.client import HttpClient
-from mooring.http_client.origin import Origin, credentials_in, head_of, message_of, quoted
+from mooring.http_client.origin import HttpConnection, Origin, credentials_in, head_of, message_of, quoted
 from mooring.http_client.proxies import proxy_for
 from mooring.tracing.spans import current_span, outgoing_headers
 
@@ -65,6 +65,15 @@ class Transport:
         """Return the URL of a verb, without a password."""
         return without_secrets(f"{self._prefix}/{verb}")
 
+    def message(self, verb: str, body: bytes) -> bytes:
+        """Return the request that posts JSON to a verb."""
+        head = self._head + head_of(outgoing_headers())
+        return message_of("POST", self._origin.target(f"/{quoted(verb)}"), head, body)
+
+    def connect(self, seconds: float) -> HttpConnection:
+        """Return a new connection, which the caller closes. Raises ``OSError`` if there is none."""
+        return self._origin.connect(seconds)
+
     def post(self, verb: str, body: bytes, seconds: float) -> HttpAnswer:
         """POST JSON and read the whole answer within ``seconds``.
 
@@ -72,10 +81,10 @@ class Transport:
             TransportError: There was none.
         """
         began = time.monotonic()
-        head = self._head + head_of(outgoing_headers())
-        message = message_of("POST", self._origin.target(f"/{quoted(verb)}"), head, body)
         try:
-            return _decompressed(self._client.exchange(message, seconds, max_bytes=ANSWER_BYTES))
+            return _decompressed(
+                self._client.exchange(self.message(verb, body), seconds, max_bytes=ANSWER_BYTES)
+            )
         except OSError as error:
             raise TransportError(f'Post "{self.url(verb)}": {error}') from error
         finally:

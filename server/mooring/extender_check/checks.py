@@ -1,0 +1,81 @@
+"""The list of checks: each has its rule, and the place in kube-scheduler that the rule comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from mooring.extender_check import answers, endurance, victims
+from mooring.extender_check.asked import AskedExtender
+
+_FILTER: Final = "Filter in pkg/scheduler/extender.go"
+_FIND: Final = "findNodesThatPassExtenders in pkg/scheduler/schedule_one.go"
+_PRIORITIZE: Final = "prioritizeNodes in pkg/scheduler/schedule_one.go"
+_PREEMPT: Final = "ProcessPreemption in pkg/scheduler/extender.go"
+_SEND: Final = "send in pkg/scheduler/extender.go"
+_TYPES: Final = "k8s.io/kube-scheduler/extender/v1/types.go"
+_COMPATIBLE: Final = "TestCompatibility in k8s.io/kube-scheduler/extender/v1/types_test.go"
+_CALL: Final = "callExtenders in pkg/scheduler/framework/preemption/preemption.go"
+_NOMINATED: Final = "evaluateNominatedNode in pkg/scheduler/schedule_one.go"
+_TRANSPORT: Final = "DefaultTransport in Go's net/http"
+_ISSUES: Final = "reported by users of extenders"
+
+
+class Check(NamedTuple):
+    """One rule.
+
+    Attributes:
+        name: Unique among all.
+        verb: The verb that it needs, as the stanza's field without ``_verb``; "" = one that asks.
+        run: Yields what is wrong, a sentence each; the first line of its docstring is the rule.
+        source: The origin of the rule.
+        must: Whether scheduling breaks without it; else only people lose by it.
+    """
+
+    name: str
+    verb: str
+    run: Callable[[AskedExtender], Iterable[str]]
+    source: str
+    must: bool = True
+
+    @property
+    def rule(self) -> str:
+        """Return what an extender must do, or should."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+
+CHECKS: Final = (
+    Check("filter-answers", "filter", answers.filters, _FILTER),
+    Check("filter-known-nodes", "filter", answers.keeps_known_nodes, _FILTER),
+    Check("filter-form", "filter", answers.answers_in_form, _FILTER),
+    Check("filter-one-place", "filter", answers.one_place_each, _FIND),
+    Check("filter-reasons", "filter", answers.gives_reasons, _FIND, must=False),
+    Check("filter-repeats", "filter", answers.filter_repeats, _ISSUES),
+    Check("filter-one-node", "filter", answers.filters_one_node, _NOMINATED, must=False),
+    Check("filter-casing", "filter", answers.filter_folds, _COMPATIBLE),
+    Check("filter-later-fields", "filter", answers.filter_ignores_later, _TYPES),
+    Check("filter-nulls", "filter", answers.filter_takes_nulls, _TYPES),
+    Check("filter-no-nodes", "filter", answers.filter_without_nodes, _TYPES),
+    Check("filter-no-pod", "filter", answers.filter_without_pod, _ISSUES),
+    Check("filter-new-node", "filter", answers.filters_new_node, _ISSUES, must=False),
+    Check("prioritize-answers", "prioritize", answers.prioritizes, _PRIORITIZE),
+    Check("prioritize-range", "prioritize", answers.scores_in_range, _TYPES),
+    Check("prioritize-hosts", "prioritize", answers.one_score_each, _PRIORITIZE),
+    Check("prioritize-all", "prioritize", answers.scores_all, _PRIORITIZE, must=False),
+    Check("prioritize-repeats", "prioritize", answers.scores_repeat, _ISSUES),
+    Check("prioritize-casing", "prioritize", answers.scores_fold, _COMPATIBLE),
+    Check("prioritize-no-nodes", "prioritize", answers.scores_without_nodes, _TYPES),
+    Check("preempt-answers", "preempt", victims.preempts, _PREEMPT),
+    Check("preempt-known", "preempt", victims.known_victims, _PREEMPT),
+    Check("preempt-victims", "preempt", victims.some_victims, _CALL),
+    Check("preempt-violations", "preempt", victims.keeps_violations, _PREEMPT),
+    Check("preempt-casing", "preempt", victims.preempt_folds, _COMPATIBLE),
+    Check("bind-unknown-pod", "bind", victims.rejects_unknown_pod, _TYPES),
+    Check("bind-nonsense", "bind", victims.rejects_nonsense, _ISSUES),
+    Check("broken-bodies", "", endurance.survives_broken_bodies, _ISSUES),
+    Check("lost-callers", "", endurance.survives_lost_callers, _SEND),
+    Check("unknown-paths", "", endurance.rejects_unknown_paths, _ISSUES, must=False),
+    Check("keep-alive", "", endurance.keeps_connections, _TRANSPORT),
+    Check("parallel", "", endurance.answers_in_parallel, _FIND),
+    Check("many-nodes", "", endurance.answers_about_all, _SEND),
+)
