@@ -255,12 +255,11 @@ class Signer:
         name, left_alone = named_node(pod), False
         if not name:
             return ""
-        bare = without_named_node(pod)
         for plugin, everywhere in self._of(profile).reading_node_name:
             declared = _declared(plugin, pod)
             if everywhere and declared.only_node == name:
                 left_alone = True
-            elif declared.rejects and not _answers_alike(plugin, pod, bare):
+            elif declared.rejects and not _answers_alike(plugin, pod, without_named_node(pod)):
                 return ""
         return name if left_alone else ""
 
