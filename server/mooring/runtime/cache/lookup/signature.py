@@ -91,7 +91,8 @@ class _Plugins(msgspec.Struct, frozen=True):
     """The plugins of a profile that evaluate pods, each once.
 
     Attributes:
-        aspects: The aspects of pods that any of them reads.
+        read_groups: Whether any of them reads the group of a pod,
+        read_all_labels: and whether any reads labels that no selector names.
         labels: Labels that plugins read which no selector may name.
         reading_claims: The plugins that read claims.
         reading_node_name: The plugins that read which node a pod names, and whether each is enabled both at
@@ -101,7 +102,8 @@ class _Plugins(msgspec.Struct, frozen=True):
         by_resources: The plugins that may read resources alone.
     """
 
-    aspects: Aspect
+    read_groups: bool
+    read_all_labels: bool
     labels: frozenset[str]
     reading_claims: tuple[Plugin[Any], ...]
     reading_node_name: tuple[tuple[Plugin[Any], bool], ...]
@@ -118,7 +120,8 @@ class _Plugins(msgspec.Struct, frozen=True):
             labels |= as_cacheable(plugin).labels
         early, filtering = ({each.plugin for each in at} for at in (profile.pre_filter, profile.filter))
         return cls(
-            aspects=aspects,
+            read_groups=Aspect.GROUP in aspects,
+            read_all_labels=Aspect.OTHER_LABELS in aspects,
             labels=labels,
             reading_claims=_reading(plugins, Aspect.CLAIMS),
             reading_node_name=tuple(
@@ -223,7 +226,7 @@ class Signer:
         ``keys`` are those that selectors of the cluster name.
         """
         plugins = self._of(profile)
-        if Aspect.OTHER_LABELS in plugins.aspects:
+        if plugins.read_all_labels:
             return pod.metadata.labels
         return selected_labels(pod, keys | plugins.labels if plugins.labels else keys)
 
@@ -265,7 +268,7 @@ class Signer:
 
     def without_group(self, pod: Pod, profile: Profile) -> Pod:
         """Return ``pod`` as if it were in no group, if no plugin reads that."""
-        return pod if Aspect.GROUP in self._of(profile).aspects else without_group(pod)
+        return pod if self._of(profile).read_groups else without_group(pod)
 
     def _of(self, profile: Profile) -> _Plugins:
         plugins = self._plugins.get(profile.cache_key)
