@@ -290,6 +290,13 @@ def test_checks_of_missing_verbs_are_skipped() -> None:
     assert {each.result for each in played if not each.name.startswith(others)} == {"passed"}
 
 
+def test_answers_that_vary_are_not_compared() -> None:
+    with serving({**GOOD, "filter": counted(moving)}) as url:
+        results = {outcome.name: outcome.result for outcome in outcomes(asked(url), "filter")}
+    assert results["filter-repeats"] == "failed"
+    assert results["filter-casing"] == results["filter-nulls"] == "skipped"
+
+
 def test_the_command_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = tmp_path / "report.xml"
     flags = ["--node-cache-capable", "--nodes", "20", "--idle", "10ms", "--junit", str(report)]

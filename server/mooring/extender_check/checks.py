@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 from mooring.extender_check import answers, endurance, victims
 from mooring.extender_check.asked import AskedExtender
 
+_FILTER_REPEATS: Final = "filter-repeats"
+_SCORES_REPEAT: Final = "prioritize-repeats"
 _FILTER: Final = "Filter in pkg/scheduler/extender.go"
 _FIND: Final = "findNodesThatPassExtenders in pkg/scheduler/schedule_one.go"
 _PRIORITIZE: Final = "prioritizeNodes in pkg/scheduler/schedule_one.go"
@@ -30,6 +32,7 @@ class Check(NamedTuple):
         run: Yields what is wrong, a sentence each; the first line of its docstring is the rule.
         source: The origin of the rule.
         must: Whether scheduling breaks without it; else only people lose by it.
+        needs: The check without whose success this one says nothing; "" = none.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Check(NamedTuple):
     run: Callable[[AskedExtender], Iterable[str]]
     source: str
     must: bool = True
+    needs: str = ""
 
     @property
     def rule(self) -> str:
@@ -50,20 +54,22 @@ CHECKS: Final = (
     Check("filter-form", "filter", answers.answers_in_form, _FILTER),
     Check("filter-one-place", "filter", answers.one_place_each, _FIND),
     Check("filter-reasons", "filter", answers.gives_reasons, _FIND, must=False),
-    Check("filter-repeats", "filter", answers.filter_repeats, _ISSUES),
-    Check("filter-one-node", "filter", answers.filters_one_node, _NOMINATED, must=False),
-    Check("filter-casing", "filter", answers.filter_folds, _COMPATIBLE),
-    Check("filter-later-fields", "filter", answers.filter_ignores_later, _TYPES),
-    Check("filter-nulls", "filter", answers.filter_takes_nulls, _TYPES),
+    Check(_FILTER_REPEATS, "filter", answers.filter_repeats, _ISSUES),
+    Check(
+        "filter-one-node", "filter", answers.filters_one_node, _NOMINATED, must=False, needs=_FILTER_REPEATS
+    ),
+    Check("filter-casing", "filter", answers.filter_folds, _COMPATIBLE, needs=_FILTER_REPEATS),
+    Check("filter-later-fields", "filter", answers.filter_ignores_later, _TYPES, needs=_FILTER_REPEATS),
+    Check("filter-nulls", "filter", answers.filter_takes_nulls, _TYPES, needs=_FILTER_REPEATS),
     Check("filter-no-nodes", "filter", answers.filter_without_nodes, _TYPES),
     Check("filter-no-pod", "filter", answers.filter_without_pod, _ISSUES),
-    Check("filter-new-node", "filter", answers.filters_new_node, _ISSUES, must=False),
+    Check("filter-new-node", "filter", answers.filters_new_node, _ISSUES, must=False, needs=_FILTER_REPEATS),
     Check("prioritize-answers", "prioritize", answers.prioritizes, _PRIORITIZE),
     Check("prioritize-range", "prioritize", answers.scores_in_range, _TYPES),
     Check("prioritize-hosts", "prioritize", answers.one_score_each, _PRIORITIZE),
     Check("prioritize-all", "prioritize", answers.scores_all, _PRIORITIZE, must=False),
-    Check("prioritize-repeats", "prioritize", answers.scores_repeat, _ISSUES),
-    Check("prioritize-casing", "prioritize", answers.scores_fold, _COMPATIBLE),
+    Check(_SCORES_REPEAT, "prioritize", answers.scores_repeat, _ISSUES),
+    Check("prioritize-casing", "prioritize", answers.scores_fold, _COMPATIBLE, needs=_SCORES_REPEAT),
     Check("prioritize-no-nodes", "prioritize", answers.scores_without_nodes, _TYPES),
     Check("preempt-answers", "preempt", victims.preempts, _PREEMPT),
     Check("preempt-known", "preempt", victims.known_victims, _PREEMPT),
@@ -76,6 +82,6 @@ CHECKS: Final = (
     Check("lost-callers", "", endurance.survives_lost_callers, _SEND),
     Check("unknown-paths", "", endurance.rejects_unknown_paths, _ISSUES, must=False),
     Check("keep-alive", "", endurance.keeps_connections, _TRANSPORT),
-    Check("parallel", "", endurance.answers_in_parallel, _FIND),
+    Check("parallel", "", endurance.answers_in_parallel, _FIND, needs=_FILTER_REPEATS),
     Check("many-nodes", "", endurance.answers_about_all, _SEND),
 )

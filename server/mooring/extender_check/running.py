@@ -22,7 +22,8 @@ class CheckOutcome(msgspec.Struct):
         name: The check's.
         rule: The rule.
         source: Where the rule is from.
-        result: ``advised`` if only people lose by the faults; ``skipped`` without the verb that it needs.
+        result: ``advised`` if only people lose by the faults; ``skipped`` if what it needs is missing: its
+            verb, or the success of another check.
         faults: A sentence for each fault.
     """
 
@@ -51,9 +52,17 @@ class AnswerTimes(msgspec.Struct):
 
 def outcomes(extender: AskedExtender, begins: str = "") -> Iterator[CheckOutcome]:
     """Play the checks whose names begin so, one after another."""
+    failed = set[str]()
     for check in CHECKS:
-        if check.name.startswith(begins):
-            yield _outcome(check, extender)
+        if not check.name.startswith(begins):
+            continue
+        if check.needs in failed:
+            yield CheckOutcome(check.name, check.rule, check.source, "skipped", [])
+            continue
+        outcome = _outcome(check, extender)
+        if outcome.faults:
+            failed.add(check.name)
+        yield outcome
 
 
 def answer_times(extender: AskedExtender) -> list[AnswerTimes]:
