@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,12 @@ def taken_percentage(capacity: Int64s, wanted: Int64s) -> Int64s:
     """int64[K]: how much of the ``capacity`` (int64[K], 1 or more) is taken, 0..100, rounded down."""
     return percentage(np.minimum(wanted, capacity), capacity)
 
+
+PERCENTAGES: Mapping[str, Callable[[Int64s, Int64s], Int64s]] = {
+    "LeastAllocated": free_percentage,
+    "MostAllocated": taken_percentage,
+}
+"""The score of one resource by the scoring strategies that average such scores."""
 
 Part = tuple[Int64s, Bools | None, int]
 """Scores of one resource, int64[K], which count for the nodes in bool[K] (None = all), and its weight."""

@@ -11,7 +11,7 @@ from mooring.framework.points import POINTS as EXTENSION_POINTS
 from mooring.runtime.commit.asked_group import GROUPS_GATE
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend, PluginEntry
-from mooring.service.scheduling.batch import COMMIT_MODES
+from mooring.service.calls.access import COMMIT_MODES
 from mooring.service.wire.decision_messages import timestamp
 from mooring_client.v1 import (
     cluster_service_pb2,

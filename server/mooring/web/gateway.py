@@ -36,6 +36,8 @@ from mooring.framework.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
+from mooring.service.calls.access import mode_change
+from mooring.serving.access import Change
 from mooring.web.answers import Answer, json_answer
 from mooring.web.columns import encode
 from mooring.web.processes import CALL_SECONDS, Process, Processes
@@ -242,14 +244,8 @@ def _check_commit(request: scheduling_service_pb2.ScheduleRequest) -> None:
     Raises:
         PermissionDeniedError: It would.
     """
-    allowed = {
-        scheduling_service_pb2.COMMIT_MODE_UNSPECIFIED,
-        scheduling_service_pb2.COMMIT_MODE_DRY_RUN,
-        scheduling_service_pb2.COMMIT_MODE_OBSERVE,
-    }
-    if request.session:
-        allowed.add(scheduling_service_pb2.COMMIT_MODE_RESERVE)
-    if request.commit_mode not in allowed:
+    allowed = Change.STATE if request.session else Change.NOTHING
+    if mode_change(request) > allowed:
         mode = scheduling_service_pb2.CommitMode.Name(request.commit_mode)
         raise PermissionDeniedError(f"{mode} is not offered here: only dry runs are, and sessions")
 

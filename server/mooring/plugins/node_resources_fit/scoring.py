@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mooring.framework import MAX_NODE_SCORE, Int64s, NodeView
-from mooring.kernels.resources import free_percentage, mean, rounded_mean, taken_percentage
+from mooring.kernels.resources import PERCENTAGES, mean, rounded_mean, taken_percentage
 from mooring.plugins.node_resources_fit.args import (
     MAX_SHAPE_SCORE,
     ScoringStrategy,
@@ -34,10 +34,9 @@ Scorer = Callable[[Requests, NodeView], Int64s]
 def scorer_of(strategy: ScoringStrategy) -> Scorer:
     """Return the strategy as a function."""
     weights = [resource.weight for resource in strategy.resources]
-    if strategy.type is ScoringStrategyType.LEAST_ALLOCATED:
-        return lambda requests, nodes: _mean(weights, requests, nodes, free_percentage)
-    if strategy.type is ScoringStrategyType.MOST_ALLOCATED:
-        return lambda requests, nodes: _mean(weights, requests, nodes, taken_percentage)
+    percentage = PERCENTAGES.get(strategy.type)
+    if percentage is not None:
+        return lambda requests, nodes: _mean(weights, requests, nodes, percentage)
     ratio = strategy.requested_to_capacity_ratio
     if ratio is None:
         raise ValueError("scoringStrategy.requestedToCapacityRatio is required, as type asks for it")

@@ -9,7 +9,7 @@ from typing import Any, Final
 import grpc
 from cryptography import x509
 
-from mooring.framework.errors import PermissionDeniedError
+from mooring.framework.errors import PermissionDeniedError, UnimplementedError
 from mooring.serving.access import Access, Change
 from mooring.serving.calls.pipeline import Behavior
 from mooring.serving.clients import certified_names
@@ -21,20 +21,42 @@ _PLUGINS: Final = "/mooring.v1.PluginService/"
 _SIMULATION: Final = "/mooring.v1.SimulationService/"
 _DECISIONS: Final = "/mooring.v1.DecisionService/"
 
+COMMIT_MODES: Final[Mapping[pb.CommitMode.ValueType, Change]] = {
+    pb.COMMIT_MODE_DRY_RUN: Change.NOTHING,
+    pb.COMMIT_MODE_RESERVE: Change.STATE,
+    pb.COMMIT_MODE_BIND: Change.CLUSTER,
+    pb.COMMIT_MODE_OBSERVE: Change.NOTHING,
+}
+"""The offered uses of the selected nodes, each with its change outside of sessions."""
 
-_DRY: Final = (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_OBSERVE)
+_Schedules = pb.ScheduleRequest | pb.ScheduleGroupsRequest
 
 
-def asks_place(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
+def commit_mode(request: _Schedules) -> pb.CommitMode.ValueType:
+    """Return the request's commit mode.
+
+    Raises:
+        UnimplementedError: It is not offered.
+    """
+    mode = request.commit_mode or pb.COMMIT_MODE_DRY_RUN
+    if mode not in COMMIT_MODES:
+        raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
+    return mode
+
+
+def mode_change(request: _Schedules) -> Change:
+    """Return the change of the request's mode outside of sessions; an unknown mode counts as a binding."""
+    return COMMIT_MODES.get(request.commit_mode or pb.COMMIT_MODE_DRY_RUN, Change.CLUSTER)
+
+
+def asks_place(request: _Schedules) -> bool:
     """Return whether ``request`` wants its pods placed, in the live state or in a session."""
-    return request.commit_mode not in _DRY
+    return mode_change(request) is not Change.NOTHING
 
 
-def _commits(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> Change:
+def _commits(request: _Schedules) -> Change:
     # A placement in a session has no effect elsewhere.
-    if request.session or not asks_place(request):
-        return Change.NOTHING
-    return Change.STATE if request.commit_mode == pb.COMMIT_MODE_RESERVE else Change.CLUSTER
+    return Change.NOTHING if request.session else mode_change(request)
 
 
 def _reads(_request: Any) -> Change:

@@ -11,23 +11,15 @@ from msgspec.structs import replace
 
 from mooring.framework import Pod
 from mooring.framework.args import FieldError
-from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
+from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.runtime.answers import ALL_NODES, Candidates
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.service.backend import Backend
-from mooring.service.calls.access import asks_place
+from mooring.service.calls.access import asks_place, commit_mode
 from mooring.service.wire.objects import find_committed_pod, find_pod, subject
 from mooring.service.wire.selection import Listing, Selection
 from mooring_client.v1 import scheduling_service_pb2 as pb
-
-COMMIT_MODES = (
-    pb.COMMIT_MODE_DRY_RUN,
-    pb.COMMIT_MODE_RESERVE,
-    pb.COMMIT_MODE_BIND,
-    pb.COMMIT_MODE_OBSERVE,
-)
-"""The uses of the selected nodes that are offered."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -99,9 +91,7 @@ class Batch(msgspec.Struct, frozen=True):
             FailedPreconditionError: Indices of another epoch (NODE_EPOCH_STALE).
             UnimplementedError: The commit mode is not offered.
         """
-        mode = request.commit_mode or pb.COMMIT_MODE_DRY_RUN
-        if mode not in COMMIT_MODES:
-            raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
+        mode = commit_mode(request)
         state = backend.engine.state
         selection = Selection(request.nodes, state, backend.decoder, backend.limits, Listing.NEVER)
         committed = asks_place(request)

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod
-from mooring.framework.errors import InvalidArgumentError, UnimplementedError
+from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.answers import ForkReserve, Progress
 from mooring.runtime.commit.asked_group import AskedGroup, asked_group, nothing_to_do, waiting
 from mooring.runtime.commit.group_commit import PlacedGroup
 from mooring.service.backend import Backend
-from mooring.service.calls.access import asks_place
+from mooring.service.calls.access import asks_place, commit_mode
 from mooring.service.calls.slots import SlotProgress
-from mooring.service.scheduling.batch import COMMIT_MODES, commit_profile
+from mooring.service.scheduling.batch import commit_profile
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.scheduling.group_commits import GroupCommits
 from mooring.service.wire.groups import decode_group, group_answer
@@ -33,9 +33,7 @@ def schedule_groups(
     Raises:
         MooringError: The request is wrong, or a decision failed.
     """
-    mode = request.commit_mode or pb.COMMIT_MODE_DRY_RUN
-    if mode not in COMMIT_MODES:
-        raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
+    mode = commit_mode(request)
     asked = list(_decoded(backend, request, progress))
     if asks_place(request) and backend.work is None:
         commits = GroupCommits(backend, mode, owner, request.seed)
