@@ -24,8 +24,8 @@ from mooring.serving.commands import (
 from mooring.serving.grammar import SWITCH, boolean
 from mooring.serving.http.server import HttpServer
 from mooring.serving.http.tls import channel_credentials, own_hosts, server_context, warn_of_strangers
+from mooring.tracing.configuration import tracer_of
 from mooring.tracing.spans import Tracer
-from mooring.tracing.tracer import tracer_of
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
 

@@ -15,7 +15,7 @@ import pytest
 
 from mooring.app.scheduler import backoff_times
 from mooring.cluster.api import client
-from mooring.cluster.api.rate import TokenBucket
+from mooring.cluster.api.client import TokenBucket
 from mooring.config import load
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.queue import BackoffTimes

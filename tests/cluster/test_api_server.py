@@ -25,7 +25,7 @@ from mooring.cluster.api import (
     failure,
     served_version,
 )
-from mooring.cluster.api.rate import TokenBucket
+from mooring.cluster.api.client import TokenBucket
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.cluster.leases import Lease
@@ -306,7 +306,9 @@ def test_requests_are_spread_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
         now += seconds
         slept.append(seconds)
 
-    monkeypatch.setattr("mooring.cluster.api.rate.time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr(
+        "mooring.cluster.api.client.time", SimpleNamespace(monotonic=lambda: now, sleep=sleep)
+    )
     bucket = TokenBucket(qps=50, burst=2)
     assert all(bucket.take_token(10) for _ in range(7))
     assert slept == pytest.approx([1 / 50] * 5)

@@ -21,8 +21,8 @@ from mooring.framework.objects import (
 )
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.runtime.cycle.tie_break import SeededPicks
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning

@@ -10,8 +10,8 @@ import pytest
 
 from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.groups import PlacementColumns
-from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.runtime.cycle.tie_break import SeededPicks
 from mooring.runtime.engine import Engine
 from mooring.runtime.forecast.group_decisions import GroupDecisions
 from mooring.runtime.forecast.placement_batch import PlacementBatch

@@ -7,8 +7,8 @@ from pathlib import Path
 from cryptography.x509 import load_pem_x509_certificate
 from prometheus_client import CollectorRegistry, generate_latest
 
-from mooring.telemetry.certificate_metrics import certificate_metrics
 from mooring.telemetry.metrics import Scraped
+from mooring.telemetry.scraped_metrics import certificate_metrics
 from tests.certificates import Authority
 
 NAME = "mooring_certificate_expiration_timestamp_seconds"

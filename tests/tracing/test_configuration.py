@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.tracing.configuration import read_configuration
-from mooring.tracing.tracer import tracer_of
+from mooring.tracing.configuration import read_configuration, tracer_of
 
 HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n"
 

@@ -15,8 +15,8 @@ from mooring.service.server import build
 from mooring.service.services import Servicers
 from mooring.serving.http.server import HttpServer
 from mooring.testing.builders import make_node, make_pod
+from mooring.tracing.configuration import tracer_of
 from mooring.tracing.spans import Tracer
-from mooring.tracing.tracer import tracer_of
 from mooring_client.v1 import decision_service_pb2 as decisions_pb
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub

@@ -48,18 +48,16 @@ from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes
 from mooring.scheduler.scheduler import Scheduler
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.probes import Probes
-from mooring.telemetry.certificate_metrics import certificate_metrics
 from mooring.telemetry.decision_metrics import (
     MetricsObserver,
     measure_cache,
     measure_reservations,
     measure_state,
 )
-from mooring.telemetry.measurement_metrics import measurement_metrics
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
-from mooring.telemetry.source_metrics import source_metrics
+from mooring.telemetry.scraped_metrics import certificate_metrics, measurement_metrics, source_metrics
 
 log = logging.getLogger("mooring.start")
 

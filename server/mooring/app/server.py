@@ -43,12 +43,10 @@ from mooring.service.in_flight import PodsInFlight
 from mooring.service.server import build
 from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
-from mooring.telemetry.certificate_metrics import certificate_metrics
 from mooring.telemetry.decision_metrics import MetricsObserver
-from mooring.telemetry.measurement_metrics import measurement_metrics
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
-from mooring.telemetry.source_metrics import source_metrics
+from mooring.telemetry.scraped_metrics import certificate_metrics, measurement_metrics, source_metrics
 from mooring.tracing.spans import Tracer
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mooring.framework.errors import InvalidArgumentError
+from mooring.tracing.configuration import tracer_of
 from mooring.tracing.spans import Tracer
-from mooring.tracing.tracer import tracer_of
 
 
 def tracer_for(file: str, service: str) -> Tracer | None:

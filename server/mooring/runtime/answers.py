@@ -11,6 +11,7 @@ from mooring.runtime.cycle.cycle import (
     CycleOptions,
     evaluate,
     evaluate_filters,
+    evaluate_normalized,
     evaluate_preemption,
     evaluate_scores,
 )
@@ -29,7 +30,6 @@ from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import Found, select
 from mooring.runtime.cycle.group_cycle import PLACEMENTS_GATE, topology_keys, waiting_pods
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, TriedPlacement, rejected_group
-from mooring.runtime.cycle.normalize_score import evaluate_normalized
 from mooring.runtime.cycle.plugin_calls import (
     NoDeadline,
     Observer,

@@ -31,10 +31,9 @@ from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
-from mooring.runtime.cycle.group_picks import Picks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress, Seconds
-from mooring.runtime.cycle.tie_break import mix64, mix64_of_each
+from mooring.runtime.cycle.tie_break import Picks, mix64, mix64_of_each
 from mooring.runtime.forecast.group_cycles import GroupCycles
 from mooring.runtime.forecast.node_removal import NodeRemovalForecast
 from mooring.runtime.forecast.overlay import decide_on_overlay

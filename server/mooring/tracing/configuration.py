@@ -11,6 +11,7 @@ import msgspec
 
 from mooring.documents import DocumentError, read_document
 from mooring.files import read_file
+from mooring.tracing.spans import Tracer
 
 PER_MILLION = 1_000_000
 """The sampling rate with which everything is traced."""
@@ -59,3 +60,25 @@ def read_configuration(file: str) -> TracingConfiguration:
         raise ValueError(f"{file}: {error.strerror}") from error
     except (msgspec.MsgspecError, DocumentError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: {error}") from error
+
+
+def tracer_of(file: str, service: str) -> Tracer | None:
+    """Return what traces as a file says; None without one.
+
+    Args:
+        file: The TracingConfiguration's file; "" = nothing is traced.
+        service: The name of this program.
+
+    Raises:
+        ValueError: The file can't be used, or the extra ``tracing`` is not installed.
+    """
+    if not file:
+        return None
+    configuration = read_configuration(file)
+    try:
+        from mooring.tracing.otlp import OtlpTracer
+    except ImportError as error:
+        raise ValueError(
+            "OpenTelemetry's SDK is not installed: pip install '.[tracing]' in mooring's repository"
+        ) from error
+    return OtlpTracer(configuration, service)

@@ -16,7 +16,6 @@ from mooring import __version__
 from mooring.cluster.api import configuration
 from mooring.cluster.api.answers import JSON, Answered, Response, Stream, no_answer, unanswered
 from mooring.cluster.api.connection import ApiRequest, Connection
-from mooring.cluster.api.rate import TokenBucket
 from mooring.framework.errors import InvalidArgumentError
 from mooring.http_client.answers import HttpAnswer
 
@@ -272,3 +271,33 @@ def _pause(request: ApiRequest, response: Response) -> float | None:
     if response.status == 429:
         return DEFAULT_PAUSE_SECONDS if after is None else after
     return after if response.status >= 500 and request.method == "GET" else None
+
+
+class TokenBucket:
+    """Spreads requests over time. Safe from any thread. Mirrors k8s.io/client-go/util/flowcontrol.
+
+    Args:
+        qps: Requests per second, above 0.
+        burst: Requests that may be sent at once, 1 or more.
+    """
+
+    def __init__(self, qps: float, burst: int) -> None:
+        self._qps = qps
+        self._burst = max(burst, 1)
+        self._lock = threading.Lock()
+        self._tokens = float(self._burst)
+        self._counted_at = time.monotonic()
+
+    def take_token(self, longest: float) -> bool:
+        """Wait for the caller's turn; False, at once, when it would not come within ``longest`` seconds."""
+        with self._lock:
+            now = time.monotonic()
+            grown = self._tokens + (now - self._counted_at) * self._qps
+            self._tokens, self._counted_at = min(grown, self._burst), now
+            wait = (1 - self._tokens) / self._qps
+            if wait > longest:
+                return False
+            self._tokens -= 1
+        if wait > 0:
+            time.sleep(wait)
+        return True

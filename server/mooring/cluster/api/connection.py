@@ -7,21 +7,26 @@ text; here answers are bytes.
 from __future__ import annotations
 
 import math
+import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
 from mooring.cluster.api.answers import Response, Stream, no_answer
-from mooring.cluster.api.tls import TlsContexts
 from mooring.framework.args import FieldError
+from mooring.framework.certificates import verify_as_go
 from mooring.framework.errors import InvalidArgumentError
 from mooring.http_client.client import HttpClient
 from mooring.http_client.exchanges import Answered, Exchanges
 from mooring.http_client.origin import Origin, head_of, message_of
+from mooring.http_client.tls import ResumingContext
+from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.tracing.spans import outgoing_headers
 
 CONNECTIONS = 64
@@ -183,3 +188,46 @@ def _encoded(parameters: tuple[tuple[str, str], ...]) -> str:
 
 def _always() -> None:
     """Let a request be sent."""
+
+
+class TlsContexts:
+    """The TLS context of an API server, one as long as its files stay the same. Safe from any thread.
+
+    Args:
+        configuration: A ``kubernetes.client.Configuration``. Without authorities in it those of the system
+            are trusted.
+    """
+
+    def __init__(self, configuration: Any) -> None:
+        named = (configuration.cert_file, configuration.key_file, configuration.ssl_ca_cert)
+        self._files = TlsFiles(*[Path(name) if name else None for name in named])
+        self._authority_data: str | bytes | None = configuration.ca_cert_data
+        self._verifies = bool(configuration.verify_ssl)
+        self._lock = threading.Lock()
+        self._followed: FollowedFiles[ResumingContext] | None = None
+
+    def current(self) -> ResumingContext:
+        """Return the context for another connection.
+
+        Raises:
+            OSError: A file can't be used, such as a key that is encrypted, and none before it could be.
+        """
+        with self._lock:
+            if self._followed is None:
+                self._followed = FollowedFiles(self._files, self._read)
+            self._followed.changed()
+            return self._followed.current
+
+    def _read(self, files: TlsFiles) -> ResumingContext:
+        context = ResumingContext(ssl.PROTOCOL_TLS_CLIENT)
+        verify_as_go(context)
+        if not self._verifies:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if files.authority or self._authority_data:
+            context.load_verify_locations(files.authority, cadata=self._authority_data)
+        else:
+            context.load_default_certs()
+        if files.certificate:
+            # With a password OpenSSL does not ask the terminal for one.
+            context.load_cert_chain(files.certificate, files.key, password="")
+        return context

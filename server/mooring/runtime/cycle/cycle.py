@@ -6,12 +6,12 @@ Mirrors ``schedule_one.go`` and ``framework/runtime/framework.go``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Code, Int32s, Pod, PodGroupInfo
+from mooring.framework import SUCCESS, Bools, Code, Int32s, Int64s, NodeView, Pod, PodGroupInfo
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.framework.row_versions import as_of_now
@@ -19,13 +19,13 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.evaluation import NO_NODES, NOT_EVALUATED, Evaluation, begin
 from mooring.runtime.cycle.extenders import run_extender_filters
 from mooring.runtime.cycle.filter import run_filters
-from mooring.runtime.cycle.nominated import reject_for_nominated
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.post_filter import preempt, run_post_filter, seek_room
 from mooring.runtime.cycle.pre_filter import reject_left_out, run_pre_filter
 from mooring.runtime.cycle.sampling import nodes_to_find, search, search_order
-from mooring.runtime.cycle.score import score
+from mooring.runtime.cycle.score import run_pre_score, score, weigh
 from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.cycle.what_if import reject_for_nominated
 from mooring.runtime.profiles.profile import Profile
 
 log = logging.getLogger(__name__)
@@ -287,3 +287,25 @@ def _filter(
     run_filters(evaluation, asked, calls)
     if recalled is not None:
         recalled.keep(evaluation)
+
+
+def evaluate_normalized(raw: Callable[[], Mapping[str, Int64s]]) -> Run:
+    """Return an evaluation that takes the raw scores (int64[N] by plugin) from ``raw`` instead of Score.
+
+    PreFilter and PreScore run for the cycle state that they write; plugins that skip add nothing.
+    """
+
+    def run(
+        profile: Profile,
+        cluster: ClusterState,
+        pod: Pod,
+        rows: Int32s,
+        calls: PluginCalls,
+    ) -> Evaluation:
+        evaluation = prepared(profile, cluster, pod, rows, calls)
+        skipped = run_pre_score(evaluation, NodeView(cluster.snapshot, rows), calls)
+        wanted = {name: scores for name, scores in raw().items() if name not in skipped}
+        evaluation.scores = weigh(evaluation, wanted, len(rows), calls)
+        return evaluation
+
+    return run

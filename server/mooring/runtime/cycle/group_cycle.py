@@ -34,7 +34,6 @@ from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.group_checks import check_group
-from mooring.runtime.cycle.group_picks import Picks, SeededPicks
 from mooring.runtime.cycle.group_result import (
     GroupDecision,
     GroupMember,
@@ -53,7 +52,7 @@ from mooring.runtime.cycle.group_result import (
 from mooring.runtime.cycle.group_what_if import TriedAgain, make_room
 from mooring.runtime.cycle.placements import feasible_so_far, find_placements, score_placements
 from mooring.runtime.cycle.plugin_calls import PluginCalls
-from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.cycle.tie_break import Picks, SeededPicks, mix64
 from mooring.runtime.profiles.profile import Profile
 
 UNSEEN = "ImageLocality"

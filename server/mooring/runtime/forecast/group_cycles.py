@@ -18,9 +18,9 @@ from mooring.runtime.cycle.group_cycle import (
     waiting_pods,
     without_leaving,
 )
-from mooring.runtime.cycle.group_picks import Picks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.cycle.tie_break import Picks
 from mooring.runtime.forecast.group_decisions import GroupDecisions, LiveEvaluations, MovedOnError
 from mooring.runtime.forecast.placement_batch import PlacementBatch
 from mooring.runtime.profiles.profile import Profile

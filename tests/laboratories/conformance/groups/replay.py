@@ -35,8 +35,8 @@ from mooring.framework.objects import PodGroup, ResourceClaim
 from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision, TriedPlacement
+from mooring.runtime.cycle.tie_break import SeededPicks
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.registry import new_in_tree_registry
