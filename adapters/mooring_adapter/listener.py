@@ -11,9 +11,10 @@ import grpc
 from grpc_health.v1 import health_pb2  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework.errors import NotFoundError
+from mooring.serving.calls.layers import Behavior, admitted
 from mooring.serving.calls.listener import CallListener, OfferedService
 from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
-from mooring.serving.calls.pipeline import Behavior, Pipeline, admitted
+from mooring.serving.calls.pipeline import Pipeline
 from mooring.serving.calls.pools import CallPool
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners.health import LIVENESS, HealthListener

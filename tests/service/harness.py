@@ -14,7 +14,7 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from mooring.service.calls.slots import Slots
 from mooring.service.server import Options, Server, build
-from mooring.serving.calls import pipeline
+from mooring.serving.calls import layers
 from mooring.serving.calls.listener import OfferedService
 from mooring.telemetry.metrics import Metrics
 from mooring_client.v1 import cluster_service_pb2 as pb
@@ -150,7 +150,7 @@ def giving_up_after(seconds: float) -> Iterator[None]:
     longer listens: on a machine that is busy the details of the error would be lost.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "LONGEST_SECONDS", seconds)
+        patch.setattr(layers, "LONGEST_SECONDS", seconds)
         yield
 
 

@@ -19,8 +19,8 @@ from mooring.framework.errors import (
     PluginUnavailableError,
 )
 from mooring.service.calls.slots import SlotProgress, Slots
-from mooring.serving.calls import pipeline
-from mooring.serving.calls.pipeline import time_limit
+from mooring.serving.calls import layers
+from mooring.serving.calls.layers import time_limit
 from mooring.telemetry.metrics import camel_case
 from mooring_client.v1 import cluster_service_pb2 as pb
 from mooring_client.v1.errors_pb2 import ErrorReason
@@ -257,6 +257,6 @@ def test_a_client_that_goes_away_is_counted_as_cancelled() -> None:
     ],
 )
 def test_time_is_kept_for_the_answer(remaining: float, limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    monkeypatch.setattr(layers, "time", SimpleNamespace(monotonic=lambda: 1000.0))
     context: Any = SimpleNamespace(time_remaining=lambda: remaining)
     assert time_limit(context) == pytest.approx(1000.0 + limit)

@@ -14,8 +14,9 @@ from grpc_reflection.v1alpha import reflection_pb2  # type: ignore[import-untype
 from mooring.framework.errors import DeadlineExceededError
 from mooring.serving.calls import incoming_calls
 from mooring.serving.calls.incoming_calls import Arrivals
+from mooring.serving.calls.layers import admitted
 from mooring.serving.calls.memory import MemoryBudget
-from mooring.serving.calls.pipeline import EndedByCallers, Pipeline, admitted
+from mooring.serving.calls.pipeline import EndedByCallers, Pipeline
 from mooring.serving.calls.pools import CallPool
 from mooring.serving.calls.threads import Threads
 from mooring.telemetry.metrics import Metrics

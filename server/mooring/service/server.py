@@ -16,9 +16,10 @@ from mooring.service.calls.access import asks_place, client_names, permitted
 from mooring.service.calls.slots import Slots
 from mooring.serving.access import Access
 from mooring.serving.addresses import ListenError, is_local
+from mooring.serving.calls.layers import Behavior, admitted
 from mooring.serving.calls.listener import CallListener, OfferedService
 from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
-from mooring.serving.calls.pipeline import Behavior, Pipeline, admitted
+from mooring.serving.calls.pipeline import Pipeline
 from mooring.serving.calls.pools import CallPool
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners.health import HealthListener

@@ -11,7 +11,7 @@ from cryptography import x509
 
 from mooring.framework.errors import PermissionDeniedError, UnimplementedError
 from mooring.serving.access import Access, Change
-from mooring.serving.calls.pipeline import Behavior
+from mooring.serving.calls.layers import Behavior
 from mooring.serving.clients import certified_names
 from mooring_client.v1 import scheduling_service_pb2 as pb
 

@@ -22,7 +22,7 @@ from prometheus_client import Gauge
 
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.service.calls.session_throttle import Ration, Rest
-from mooring.serving.calls.pipeline import time_limit
+from mooring.serving.calls.layers import time_limit
 from mooring.serving.calls.pools import client_of
 from mooring.serving.calls.threads import waiting
 from mooring.serving.clients import for_client

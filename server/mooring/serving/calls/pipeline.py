@@ -1,9 +1,7 @@
-"""The steps of every call: metrics, errors, the request, steps that a server adds, deadlines.
+"""The interceptor of a listener, and the kinds of methods: they count calls, and put the layers around them.
 
-The layers of a unary method are plain functions around the servicer's, outermost first: ``traced``,
-``mapped``, ``received``, then those of the server, such as ``admitted``; ``Unary`` counts around them. It is
-offered in its stream-unary form, which is the same on the wire, so that its request is bytes that arrive
-outside the threads (``incoming_calls.py``).
+A unary method is offered in its stream-unary form, which is the same on the wire, so that its request is
+bytes that arrive outside the threads (``incoming_calls.py``).
 """
 
 from __future__ import annotations
@@ -12,75 +10,39 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from math import inf
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias
 
 import grpc
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.message import DecodeError
 
-from mooring.framework.args import FieldError
-from mooring.framework.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    MooringError,
-    ResourceExhaustedError,
-    UnimplementedError,
-)
+from mooring.framework.errors import MooringError, ResourceExhaustedError
 from mooring.serving.calls.errors import abort, failure_of
 from mooring.serving.calls.incoming_calls import Arrival, Method, caller
+from mooring.serving.calls.layers import (
+    Behavior,
+    code_of,
+    code_of_ended,
+    end_failed,
+    mapped,
+    not_offered,
+    received,
+    streamed,
+    traced,
+)
 from mooring.serving.calls.memory import MemoryBudget, Share
-from mooring.serving.calls.pools import CallPool, client_of
-from mooring.serving.calls.reading import Reader, decompressed, is_compressed, no_message
+from mooring.serving.calls.reading import Reader
 from mooring.serving.calls.threads import awaited, waiting
-from mooring.serving.clients import for_client
 from mooring.telemetry.metrics import MethodMetrics, Metrics
-from mooring.tracing.spans import Entered, Tracer
-
-Behavior = Callable[[Any, grpc.ServicerContext], Any]
-"""A method of a servicer: (request, context) to response. Messages differ by method, hence Any."""
-
-Response = TypeVar("Response")
+from mooring.tracing.spans import Tracer
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
-LONGEST_SECONDS = 60.0
-"""How long a call may take that has no deadline, or a later one."""
-
-ANSWER_SHARE = 0.05
-"""The part of a call's remaining time that is kept for sending the answer,"""
-ANSWER_SECONDS = 0.1
-"""and its upper bound: after the client's own clock has run out, the details of an error are lost."""
-
-_SERVER_ERRORS = frozenset(
-    {
-        grpc.StatusCode.UNKNOWN,
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.UNIMPLEMENTED,
-        grpc.StatusCode.INTERNAL,
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.DATA_LOSS,
-    }
-)
-"""Codes with which a server's span has failed, by OpenTelemetry's conventions."""
-
 log = logging.getLogger(__name__)
-
-
-def time_limit(context: grpc.ServicerContext) -> float:
-    """When the work of a call must end, on ``time.monotonic``: its deadline, less the time to answer.
-
-    Raises:
-        DeadlineExceededError: The deadline has passed already.
-    """
-    remaining = min(context.time_remaining(), LONGEST_SECONDS)
-    if remaining <= 0:
-        raise DeadlineExceededError("the deadline had passed before the work began; allow more time")
-    return time.monotonic() + remaining - min(ANSWER_SECONDS, ANSWER_SHARE * remaining)
 
 
 class Pipeline(grpc.ServerInterceptor):
@@ -207,14 +169,14 @@ class Unary(Method):
         try:
             response = self._behavior(arrival, context)
         except Exception:
-            self._count(arrival, _code_of(context) or grpc.StatusCode.UNKNOWN, context.is_active())
+            self._count(arrival, code_of(context) or grpc.StatusCode.UNKNOWN, context.is_active())
             raise
         finally:
             arrival.share.end()
         if context.is_active():
             self._count(arrival, grpc.StatusCode.OK, True)
         else:
-            self._count(arrival, _code_of_ended(context), False)
+            self._count(arrival, code_of_ended(context), False)
         return response
 
     def begun(self) -> None:
@@ -251,7 +213,7 @@ class Unknown(Method):
         self._name = name
 
     def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> NoReturn:
-        abort(context, _not_offered(self._name))
+        abort(context, not_offered(self._name))
 
     def begun(self) -> None:
         """Unknown methods are not counted: callers would choose the names of series."""
@@ -288,7 +250,7 @@ class ServerStream(Unary):
             code = grpc.StatusCode.OK
         except Exception as error:  # noqa: BLE001 - it ends the call
             code = failure_of(error).code if isinstance(error, MooringError) else grpc.StatusCode.INTERNAL
-            _end(context, error, self._method)
+            end_failed(context, error, self._method)
         finally:
             arrival.share.end()
             self._meters.handled[code].inc()
@@ -332,137 +294,8 @@ class Streams(Method):
         """Streams are not counted."""
 
 
-def _code_of(context: grpc.ServicerContext) -> grpc.StatusCode | None:
-    code = context.code()  # type: ignore[attr-defined]  # missing in grpcio's types
-    return code if isinstance(code, grpc.StatusCode) else None
-
-
-def _details_of(context: grpc.ServicerContext) -> str:
-    details = context.details()  # type: ignore[attr-defined]  # missing in grpcio's types
-    return details.decode() if isinstance(details, bytes) else str(details)
-
-
-def _code_of_ended(context: grpc.ServicerContext) -> grpc.StatusCode:
-    # A call that the client or a clock has ended has no code of its own.
-    return grpc.StatusCode.CANCELLED if context.time_remaining() > 0 else grpc.StatusCode.DEADLINE_EXCEEDED
-
-
-def _not_offered(method: str) -> UnimplementedError:
-    return UnimplementedError(f"{method} is not offered by this server; see GetCapabilities", method=method)
-
-
-def mapped(behavior: Behavior, method: str) -> Behavior:
-    """End the call by the table of errors if it raises, so that no client sees a bare UNKNOWN."""
-
-    def call(request: Any, context: grpc.ServicerContext) -> Any:
-        try:
-            return behavior(request, context)
-        except Exception as error:  # noqa: BLE001 - it ends the call
-            _end(context, error, method)
-
-    return call
-
-
-def _end(context: grpc.ServicerContext, error: Exception, method: str) -> NoReturn:
-    """End the call that failed with ``error``. Raises, like ``context.abort``."""
-    if not context.is_active():
-        # The caller has gone. A defect is logged all the same; abort spares grpcio's traceback.
-        failure_of(error)
-        context.abort(_code_of_ended(context), "the call had ended")
-    # The generated servicer sets the code of a method that is not implemented.
-    if _code_of(context) is grpc.StatusCode.UNIMPLEMENTED:
-        abort(context, _not_offered(method))
-    abort(context, error)
-
-
-def traced(
-    behavior: Behavior, method: str, tracer: Tracer, trusts: Callable[[grpc.ServicerContext], bool]
-) -> Behavior:
-    """Trace some of the calls, and those that trusted callers trace."""
-    name = method.removeprefix("/")
-    service, _, rpc = name.partition("/")
-    about = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": rpc}
-
-    def call(request: Any, context: grpc.ServicerContext) -> Any:
-        metadata = context.invocation_metadata() or ()
-        traceparent = next((value for key, value in metadata if key == "traceparent"), "")
-        span = tracer.begin_call(name, str(traceparent) if traceparent and trusts(context) else "")
-        if span is None:
-            return behavior(request, context)
-        span.set_attributes(about)
-        with Entered(span):
-            try:
-                return behavior(request, context)
-            finally:
-                code = _code_of(context) or grpc.StatusCode.OK
-                span.set_attributes({"rpc.grpc.status_code": code.value[0]})
-                span.end(_details_of(context) if code in _SERVER_ERRORS else "")
-
-    return call
-
-
-def received(behavior: Behavior, reader: Reader, meters: MethodMetrics) -> Behavior:
-    """Read the request from its arrival."""
-
-    def call(arrival: Arrival, context: grpc.ServicerContext) -> Any:
-        if arrival.fault is not None:
-            raise arrival.fault
-        body, arrival.body = arrival.body, None
-        if body is None:
-            raise InvalidArgumentError([FieldError("", "the call ended without a request; send one message")])
-        meters.received.inc()
-        request = reader.read(body, arrival.share)
-        del body
-        return behavior(request, context)
-
-    return call
-
-
-def streamed(deserialize: Callable[[bytes], Any], budget: MemoryBudget) -> Callable[[bytes], Any]:
-    """Return a deserializer of a stream's messages that decompresses them first."""
-
-    def read(body: bytes) -> Any:
-        share = Share(budget)
-        try:
-            return deserialize(decompressed(body, share) if is_compressed(body) else body)
-        except DecodeError as error:
-            raise no_message() from error
-        finally:
-            share.end()
-
-    return read
-
-
 def _request_type(method: str) -> Descriptor:
     """Return the type of a method's request, given the method's path."""
     name = method.removeprefix("/").replace("/", ".")
     found: Descriptor = descriptor_pool.Default().FindMethodByName(name).input_type
     return found
-
-
-def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior:
-    """Rejects calls that are too many, and those whose time has passed."""
-
-    def call(request: Any, context: grpc.ServicerContext) -> Any:
-        pool = pool_of(request)
-        client = client_of(context)
-        pool.enter(client, time_limit(context))
-        try:
-            response = for_client(client, behavior, request, context)
-        except BaseException:
-            pool.leave(client)
-            raise
-        if isinstance(response, Iterator):
-            return _left_at_end(response, pool, client)
-        pool.leave(client)
-        return response
-
-    return call
-
-
-def _left_at_end(stream: Iterator[Response], pool: CallPool, client: Hashable) -> Iterator[Response]:
-    """Count a call out when its stream ends, which begins at once."""
-    try:
-        yield from stream
-    finally:
-        pool.leave(client)
