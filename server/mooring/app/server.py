@@ -70,7 +70,7 @@ WORK_TREES = 2
 """Copies of the state for sessions; each call that uses one is processor-bound."""
 
 MAX_OPEN_COMMITS = 256
-"""Commits whose callers have gone, while the API server is silent, before further ones are rejected."""
+"""Commits whose callers left, while the API server is silent, before further ones are rejected."""
 
 
 def serve(

@@ -39,7 +39,7 @@ class Serving(msgspec.Struct, forbid_unknown_fields=True):
         messages: The messages of a stream.
         fail: How it fails, after the messages of a stream.
         drop: Whether the connection is cut.
-        hang: Whether it goes on until the client gives up.
+        hang: Whether it never ends, so that the client has to end it.
         delay: Seconds before the answer.
         times: How often; "some" is once or more often.
         at: The server at which it arrives.

@@ -87,7 +87,7 @@ class Caller:
     """The caller that waits for a pod to be bound, in the CycleState under this class from Permit on.
 
     A PreBind plugin that waits for something calls ``check`` from time to time, so that it does not occupy a
-    thread, and the pod's place, once the caller has gone.
+    thread, and the pod's place, after the caller left.
 
     Attributes:
         check: Raises DeadlineExceededError when the caller no longer waits; a plugin lets that pass.

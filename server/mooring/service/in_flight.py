@@ -56,7 +56,7 @@ class Flight:
         until: When it ends by itself, in seconds of ``time.monotonic``.
         patience: Until when its own call may wait for others.
         nodes: The names of those that it may be bound to; None = it is being decided about.
-        slow: A call has waited for it in vain, so later calls count it first.
+        slow: A call waited for it without an outcome, so later calls count it first.
         beside: The pods that count while this one is decided about, each with the nodes that it may be on.
     """
 

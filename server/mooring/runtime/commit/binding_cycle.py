@@ -269,7 +269,7 @@ class BindingCycle:
         return unanswered or isinstance(error, DeadlineExceededError)
 
     def _end_unbound(self, reservation: Reservation, *, unknown: bool) -> None:
-        """Bind did not succeed; the place is kept as long as the pod may be bound all the same."""
+        """Bind did not succeed; the place is kept as long as the pod may still be bound."""
         if not unknown:
             self.release_reservation(reservation)
             return

@@ -26,7 +26,7 @@ class EndOfStreams:
         self._ended.set()
 
     def wait(self, news: Callable[[], bool], context: grpc.ServicerContext) -> bool:
-        """Return True as soon as there is news, False once the caller has gone.
+        """Wait for ``news``; return False if the caller left instead.
 
         Raises:
             UnavailableError: The server is shutting down (DRAINING).
