@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mooring import lab
-from mooring.app.offline import explain_pod
+from mooring.app.offline import engine_over, explain_in
 from mooring.app.options import EngineOptions
 from mooring.framework import NodeInfo, Pod
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
@@ -77,7 +77,8 @@ class TestExplaining:
         file = tmp_path / "cluster.json"
         items = [node("n1"), node("n2"), *pods(1)]
         file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
-        told = explain_pod(EngineOptions(), [file], "p0").document()
+        engine, manifests = engine_over(EngineOptions(), [file])
+        told = explain_in(engine, manifests.pods, "p0").document()
         found = lab.load(file).explain("p0")
         assert found.node == told["selected"]
         assert found.ties == told["ties"]

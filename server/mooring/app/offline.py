@@ -27,7 +27,6 @@ from mooring.runtime.answers import ALL_NODES, CycleOptions, Explanation
 from mooring.runtime.commit import explaining
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
-from mooring.runtime.profiles.profiles import oldest_first
 from mooring.runtime.simulation import Result, Simulation, ending
 
 log = logging.getLogger(__name__)
@@ -101,33 +100,6 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def explain_pod(
-    options: EngineOptions,
-    paths: Objects,
-    name: str,
-    *,
-    profile: str = "",
-    seed: int = 0,
-    cycle: CycleOptions | None = None,
-) -> Explanation:
-    """Why the pod called ``name`` in the manifests would go where.
-
-    Args:
-        options: The engine's options.
-        paths: The manifests' files and directories, or the API server of a live cluster.
-        name: NAMESPACE/NAME, or a name in the default namespace.
-        profile: The profile; "" = the one that the pod names.
-        seed: Decides between nodes of equal totals.
-        cycle: How much is evaluated.
-
-    Raises:
-        ConfigError, RegistryError, InvalidArgumentError: As ``engine_over``.
-        NotFoundError: There is no such pod, or no such profile.
-    """
-    engine, manifests = engine_over(options, paths)
-    return explain_in(engine, manifests.pods, name, profile=profile, seed=seed, cycle=cycle)
-
-
 def explain_in(
     engine: Engine,
     pods: Sequence[Pod],
@@ -137,7 +109,19 @@ def explain_in(
     seed: int = 0,
     cycle: CycleOptions | None = None,
 ) -> Explanation:
-    """As ``explain_pod``, with an existing engine, for one of the pods in its state."""
+    """Why the pod called ``name``, one of the pods in the engine's state, would go where.
+
+    Args:
+        engine: The engine.
+        pods: The pods in its state.
+        name: NAMESPACE/NAME, or a name in the default namespace.
+        profile: The profile; "" = the one that the pod names.
+        seed: Decides between nodes of equal totals.
+        cycle: How much is evaluated.
+
+    Raises:
+        NotFoundError: There is no such pod, or no such profile.
+    """
     pod = pod_named(name, pods)
     found = engine.profile(profile, pod)
     state = engine.state.fork()
@@ -265,36 +249,6 @@ class Outcome:
         return self.code is Code.ERROR
 
 
-def place_pending(
-    options: EngineOptions,
-    paths: Objects,
-    shown: Shown,
-    *,
-    profile: str = "",
-    seed: int = 0,
-    wanted: Callable[[Pod], bool] = lambda _: True,
-    preempt: bool = True,
-) -> list[Outcome]:
-    """Place the pending pods of manifests, in the order of their queue. Preempted pods come last.
-
-    Args:
-        options: The engine's options.
-        paths: The manifests' files and directories, or the API server of a live cluster.
-        shown: Shows the progress.
-        profile: The profile of every pod; "" = the one that each names.
-        seed: Decides between nodes of equal totals.
-        wanted: Whether a pod is placed; others stay pending.
-        preempt: Whether more important pods preempt others, as in a cluster.
-
-    Raises:
-        ConfigError, RegistryError, InvalidArgumentError: As ``engine_over``.
-        NotFoundError: There is no such profile.
-    """
-    engine, manifests = engine_over(options, paths)
-    pods = oldest_first(filter(wanted, manifests.pods))
-    return place_in(engine, pods, shown, profile=profile, seed=seed, preempt=preempt)
-
-
 def place_in(
     engine: Engine,
     pods: Iterable[Pod],
@@ -304,9 +258,18 @@ def place_in(
     seed: int = 0,
     preempt: bool = True,
 ) -> list[Outcome]:
-    """As ``place_pending``, with an existing engine; the pods are placed in its state.
+    """Place the pending pods in the engine's state, in the order of their queue. Preempted pods come last.
 
-    Pods of one priority are taken in the order in which they are given.
+    Args:
+        engine: The engine.
+        pods: The pods; those of one priority are taken in this order, and those with a node are ignored.
+        shown: Shows the progress.
+        profile: The profile of every pod; "" = the one that each names.
+        seed: Decides between nodes of equal totals.
+        preempt: Whether more important pods preempt others, as in a cluster.
+
+    Raises:
+        NotFoundError: There is no such profile.
     """
     if profile:
         engine.profile(profile)

@@ -52,19 +52,14 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if said := choose_cluster(args):
         complain(said)
         return Exit.USAGE
-    from mooring.app.offline import place_pending
+    from mooring.app.offline import engine_over, place_in
+    from mooring.runtime.profiles.profiles import oldest_first
 
     selection = selection_of(args)
     with read_and_shown("placing") as shown:
-        outcomes = place_pending(
-            engine_options(args, options),
-            args.manifests,
-            shown,
-            profile=args.profile,
-            seed=args.seed,
-            wanted=selection.wants,
-            preempt=not args.no_preemption,
-        )
+        engine, manifests = engine_over(engine_options(args, options), args.manifests)
+        pods, preempt = oldest_first(filter(selection.wants, manifests.pods)), not args.no_preemption
+        outcomes = place_in(engine, pods, shown, profile=args.profile, seed=args.seed, preempt=preempt)
     if args.output in ("json", "yaml"):
         print_document(args.output, [_document(outcome) for outcome in outcomes])
     else:
