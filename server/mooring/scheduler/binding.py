@@ -18,7 +18,6 @@ from typing import NoReturn
 import msgspec
 
 from mooring.framework import BindOutcome, Pod
-from mooring.framework.errors import MooringError
 from mooring.framework.handle import BindingAnswer
 from mooring.runtime.answers import Choice
 from mooring.runtime.commit.extension_points import Committed
@@ -254,12 +253,9 @@ class Binders:
         except StoppedError:
             # Its place is free again; the next scheduler finds the pod as it was.
             return False
-        except MooringError as error:
-            self._failed(attempt, replace(failed(error), node=node_name))
-            return False
-        except Exception as error:
-            log.exception("binding pod %s to node %s", attempt.pod.key, node_name)
-            self._failed(attempt, replace(failed(error), node=node_name))
+        except Exception as error:  # noqa: BLE001 - a defect is logged
+            failure = failed(error, log, f"binding pod {attempt.pod.key} to node {node_name}")
+            self._failed(attempt, replace(failure, node=node_name))
             return False
         if not status.ok:
             self._failed(attempt, rejected_by_plugin(status, node_name))

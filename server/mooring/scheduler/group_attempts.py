@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass, field
 
 from mooring.framework import SUCCESS, Code, PodGroupInfo, Status
-from mooring.framework.errors import MooringError, NotFoundError
+from mooring.framework.errors import NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.runtime.answers import Choice, GroupDecision, GroupMember, rejected_group
 from mooring.runtime.commit.reservations import Reservation
@@ -87,10 +87,7 @@ class GroupAttempts:
         status = SUCCESS
         try:
             status = self._try(attempt)
-        except MooringError as error:
-            status = self._failed(attempt, error)
-        except Exception as error:
-            log.exception("trying pod group %s", attempt.name)
+        except Exception as error:  # noqa: BLE001 - a defect is logged
             status = self._failed(attempt, error)
         finally:
             components.queue.end_group_attempt(item, status, budget.pause())
@@ -183,11 +180,8 @@ class GroupAttempts:
         )
         try:
             found = begin(member.pod, member.node_name, attempt.profile, budget)
-        except MooringError as error:
-            return failed(error)
-        except Exception as error:
-            log.exception("placing pod %s on node %s", member.pod.key, member.node_name)
-            return failed(error)
+        except Exception as error:  # noqa: BLE001 - a defect is logged
+            return failed(error, log, f"placing pod {member.pod.key} on node {member.node_name}")
         return rejected_by_plugin(found, member.node_name) if isinstance(found, Status) else found
 
     def _begin_binding(
@@ -221,7 +215,7 @@ class GroupAttempts:
 
     def _failed(self, attempt: _GroupAttempt, error: Exception) -> Status:
         """Give back all open pods after an error; returns the error."""
-        failure = failed(error)
+        failure = failed(error, log, f"trying pod group {attempt.name}")
         attempt.decided = None
         status = Status.error(failure.message)
         for uid in tuple(attempt.open):

@@ -8,13 +8,12 @@ from __future__ import annotations
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from mooring.framework import Clock, ClusterApi, ObjectReference, Status
 from mooring.framework.errors import AbortedError
 from mooring.framework.objects import Condition, PodGroup
-from mooring.scheduler.messages import CONDITION_LIMIT, shortened
+from mooring.scheduler.messages import CONDITION_LIMIT, seconds_time, shortened
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, failures_told
 
 log = logging.getLogger(__name__)
@@ -108,8 +107,7 @@ def changed_conditions(group: dict[str, Any], wanted: Condition, now: float) -> 
     if known == written:
         return None
     if known.get("status") != wanted.status:
-        moment = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        written["lastTransitionTime"] = moment
+        written["lastTransitionTime"] = seconds_time(now)
     if at is None:
         return [*conditions, written]
     return [*conditions[:at], written, *conditions[at + 1 :]]

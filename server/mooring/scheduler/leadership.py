@@ -15,11 +15,11 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from mooring.framework import Clock
 from mooring.framework.errors import AbortedError, MooringError, NotFoundError
+from mooring.scheduler.messages import micro_time
 
 log = logging.getLogger(__name__)
 
@@ -176,7 +176,7 @@ class LeaderElection:
 
     def _spec(self, lease: Document | None) -> Document:
         """Return what the Lease says once this process holds it."""
-        now = _timestamp(self._clock.now())
+        now = micro_time(self._clock.now())
         before: Document = (lease or {}).get("spec") or {}
         renewed = lease is not None and _holder(lease) == self.identity
         transitions = int(before.get("leaseTransitions") or 0)
@@ -191,7 +191,7 @@ class LeaderElection:
         }
 
     def _release(self, lease: Document) -> None:
-        now = _timestamp(self._clock.now())
+        now = micro_time(self._clock.now())
         spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": now}
         try:
             self._store.replace_lease({**lease, "spec": spec})
@@ -209,7 +209,3 @@ def _version(lease: Document) -> str:
 
 def _duration(lease: Document) -> float:
     return float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
-
-
-def _timestamp(now: float) -> str:
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,6 +1,8 @@
-"""How long the texts may be that the scheduler writes to the API server, and how longer ones are cut."""
+"""Texts and times as the scheduler writes them to the API server."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
 
 NOTE_LIMIT = 1024
 """The longest note of an Event, in bytes: the API server rejects longer ones."""
@@ -21,3 +23,13 @@ def shortened(text: str, limit: int) -> str:
     if len(encoded) <= limit:
         return text
     return (encoded[: limit - len(_ENDING)] + _ENDING).decode(errors="ignore")
+
+
+def seconds_time(now: float) -> str:
+    """Return ``now``, in seconds since 1970, as a ``metav1.Time``."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def micro_time(now: float) -> str:
+    """Return ``now``, in seconds since 1970, as a ``metav1.MicroTime``."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

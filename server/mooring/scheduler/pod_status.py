@@ -10,13 +10,12 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from mooring.framework import Clock, ClusterApi, Pod
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import Condition
-from mooring.scheduler.messages import CONDITION_LIMIT, shortened
+from mooring.scheduler.messages import CONDITION_LIMIT, seconds_time, shortened
 
 log = logging.getLogger(__name__)
 
@@ -138,5 +137,5 @@ def changed_condition(pod: Pod, wanted: Condition, now: float) -> dict[str, Any]
         "message": wanted.message,
     }
     if known is None or known.status != wanted.status:
-        condition["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition["lastTransitionTime"] = seconds_time(now)
     return condition

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ import msgspec
 from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
-from mooring.scheduler.messages import NOTE_LIMIT, shortened
+from mooring.scheduler.messages import NOTE_LIMIT, micro_time, shortened
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
@@ -178,7 +177,7 @@ class EventRecorder:
             if series.count & (series.count - 1):
                 # The first repetition is written, then ever fewer: reading them one by one is of no use.
                 return
-            body = {"series": {"count": series.count, "lastObservedTime": _timestamp(now)}}
+            body = {"series": {"count": series.count, "lastObservedTime": micro_time(now)}}
             with suppress(NotFoundError):
                 self.cluster.patch(ObjectReference("Event", namespace, series.name), body)
                 return
@@ -217,7 +216,7 @@ def _body(note: EventNote, name: str, now: float) -> dict[str, Any]:
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": note.pod.metadata.namespace},
-        "eventTime": _timestamp(now),
+        "eventTime": micro_time(now),
         "reportingController": scheduler,
         "reportingInstance": f"{scheduler}-{socket.gethostname()}",
         "action": note.action,
@@ -240,7 +239,3 @@ def _reference(target: Pod | PodGroup) -> dict[str, str]:
         "uid": meta.uid,
         "resourceVersion": meta.resource_version,
     }
-
-
-def _timestamp(now: float) -> str:
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mooring.framework import Pod
 from mooring.framework.deadline import RUNNING
-from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
+from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError
 from mooring.runtime.answers import ALL_NODES, Choice, mix64, seek_room
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.profiles.profiles import Profiles
@@ -218,11 +218,8 @@ class Scheduler:
                 self._schedule(attempt)
         except DeadlineExceededError as error:
             self._undecided(attempt, overran(error, blameless=attempt.budget.blame == OTHERS))
-        except MooringError as error:
-            self._undecided(attempt, failed(error))
-        except Exception as error:
-            log.exception("trying pod %s", attempt.pod.key)
-            self._undecided(attempt, failed(error))
+        except Exception as error:  # noqa: BLE001 - a defect is logged
+            self._undecided(attempt, failed(error, log, f"trying pod {attempt.pod.key}"))
 
     def _schedule(self, attempt: Attempt) -> None:
         """Run the scheduling cycle; the binding cycle goes on in a thread of its own."""

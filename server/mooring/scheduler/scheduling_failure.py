@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 
 from mooring.framework import Code, Status
@@ -46,8 +47,10 @@ class SchedulingFailure:
         return "unschedulable" if self.rejected else "error"
 
 
-def failed(error: Exception) -> SchedulingFailure:
-    """Return the attempt ended in an error."""
+def failed(error: Exception, log: logging.Logger | None = None, doing: str = "") -> SchedulingFailure:
+    """Return that the attempt ended in an error; a defect is logged with what it stopped ``doing``."""
+    if log is not None and not isinstance(error, MooringError):
+        log.error("%s", doing, exc_info=error)
     if isinstance(error, MooringError):
         plugin = error.metadata["plugin"] if isinstance(error, PluginFailureError) else ""
         told = error.reason not in LOST

@@ -57,7 +57,9 @@ class Mover:
             return
         if interested := self._interested(event):
             waiting = self._sub_queues.unschedulable.rejected_by(interested)
-            self._move([each for each in waiting if only is None or _any(each, only)], event, old, new)
+            if only is not None:
+                waiting = [each for each in waiting if any(only(item.pod) for item in each.members)]
+            self._move(waiting, event, old, new)
 
     def move_late(self, now: float, longest_wait: float) -> None:
         """Move those that have waited for longer than this, in seconds."""
@@ -73,7 +75,7 @@ class Mover:
 
     def waits_since(self, entity: QueuedEntity) -> float:
         """Return since when an unschedulable one counts as waiting."""
-        return _last_tried(entity) if self._flushed_once else _last_queued(entity)
+        return max(entity.queued_at, entity.flushed_at) if self._flushed_once else entity.queued_at
 
     def reconsider(self, entity: QueuedEntity, change: ObjectChange) -> None:
         """Move an unschedulable item that changed itself, if that may help."""
@@ -108,15 +110,3 @@ class Mover:
             if strategy is not Strategy.SKIP:
                 self._sub_queues.place(entity, strategy, label)
         self._in_flight.note_event(event, old, new)
-
-
-def _any(entity: QueuedEntity, only: Callable[[Pod], bool]) -> bool:
-    return any(only(item.pod) for item in entity.members)
-
-
-def _last_queued(entity: QueuedEntity) -> float:
-    return entity.queued_at
-
-
-def _last_tried(entity: QueuedEntity) -> float:
-    return max(entity.queued_at, entity.flushed_at)

@@ -38,6 +38,7 @@ class QueuedGroup(QueuedEntity):
         pause: As ``QueuedEntity.pause``.
     """
 
+    kind = "podgroup"
     group: PodGroup
     pods: list[QueuedPod] = field(default_factory=list)
     pause: float = 0.0
@@ -51,10 +52,6 @@ class QueuedGroup(QueuedEntity):
     def uid(self) -> str:
         """``uid_of`` its key."""
         return uid_of(self.key)
-
-    @property
-    def kind(self) -> str:
-        return "podgroup"
 
     @property
     def members(self) -> Sequence[QueuedPod]:

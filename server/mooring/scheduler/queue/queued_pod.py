@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from mooring.framework import Pod
 
@@ -47,8 +48,10 @@ class QueuedEntity(ABC):
         backoff_ends: The end of its backoff; None until it is needed.
         flushed: It was last tried because it had waited long enough, not because of an event.
         flushed_at: When it had last waited long enough, since it was rejected; 0 = not yet.
+        kind: ``pod`` or ``podgroup``, as metrics spell it.
     """
 
+    kind: ClassVar[str]
     queued_at: float
     attempts: int = 0
     first_attempt_at: float | None = None
@@ -63,11 +66,6 @@ class QueuedEntity(ABC):
     @abstractmethod
     def uid(self) -> str:
         """Its key in the queue."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """``pod`` or ``podgroup``, as metrics spell it."""
 
     @property
     @abstractmethod
@@ -120,6 +118,7 @@ class QueuedPod(QueuedEntity):
         uid: The pod's UID.
     """
 
+    kind = "pod"
     pod: Pod
     rejected_by: Rejection = Rejection()
     asked: tuple[Pod, Hashable] | None = None
@@ -127,10 +126,6 @@ class QueuedPod(QueuedEntity):
 
     def __post_init__(self) -> None:
         self.uid = self.pod.metadata.uid
-
-    @property
-    def kind(self) -> str:
-        return "pod"
 
     @property
     def members(self) -> Sequence[QueuedPod]:
