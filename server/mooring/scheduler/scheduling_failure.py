@@ -48,7 +48,7 @@ class SchedulingFailure:
 
 
 def failed(error: Exception, log: logging.Logger | None = None, doing: str = "") -> SchedulingFailure:
-    """Return that the attempt ended in an error; a defect is logged with what it stopped ``doing``."""
+    """Return that the attempt ended in an error; a defect is logged, with ``doing``."""
     if log is not None and not isinstance(error, MooringError):
         log.error("%s", doing, exc_info=error)
     if isinstance(error, MooringError):
