@@ -112,7 +112,7 @@ class GuardedProtocol(HttpToolsProtocol):
       after the client stopped reading. A connection without any request lives as long as an idle one does:
       Go's client opens connections that it does not use at once.
     - A head, and trailers, may have MAX_HEAD_BYTES; trailers are dropped.
-    - If there are more than MAX_CONNECTIONS, one without any request ends, or else the one that waited longest.
+    - If there are more than MAX_CONNECTIONS, one without a request ends, or else the one that waited longest.
     - The answer after CONNECTION_SECONDS ends its connection, so that each client shows its certificate
       again; for the same reason no TLS session is resumed.
     - Bytes that are not HTTP end the connection after the answer in progress.
