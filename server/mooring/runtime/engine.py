@@ -28,11 +28,10 @@ from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import NEEDS_PLUGINS, Bypass, CacheCounts, NeedsPlugins, NotCachedError
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
-from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
 from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress, Seconds
+from mooring.runtime.cycle.plugin_calls import Observer, Progress, Seconds
 from mooring.runtime.cycle.tie_break import Picks, mix64, mix64_of_each
 from mooring.runtime.forecast.group_cycles import GroupCycles
 from mooring.runtime.forecast.node_removal import NodeRemovalForecast
@@ -54,6 +53,7 @@ class Engine:
         exclusive: Changes of the state wait for decisions that commit, rather than invalidate them: for a
             process in which one thread decides pod after pod. They don't wait for extenders.
         self_check: Compares some of the cached answers with full evaluations.
+        calls, evaluate, assume_if_fits: As in ``FullCycle``.
 
     Args:
         tuning: How the cache is tuned; answers don't depend on it.
@@ -74,6 +74,8 @@ class Engine:
         self.exclusive = exclusive
         self._observer = observer or Observer()
         self._full = FullCycle(state, self._observer)
+        self.calls, self.evaluate = self._full.calls, self._full.evaluate
+        self.assume_if_fits = self._full.assume_if_fits
         self._cache = EvaluationCache(state, tuning)
         self._decisions = CachedDecisions(state, self._cache.counts)
         self._totals = CachedTotals(state, self._cache.counts)
@@ -98,10 +100,6 @@ class Engine:
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
         """As ``Profiles.find``."""
         return self.profiles.find(name, pod)
-
-    def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
-        """As ``FullCycle.calls``."""
-        return self._full.calls(profile, progress)
 
     def filter(
         self,
@@ -313,25 +311,6 @@ class Engine:
     def node_removal(self) -> NodeRemovalForecast:
         """Return what decides as if nodes were gone."""
         return NodeRemovalForecast(self._cache, self._full.attempt())
-
-    def assume_if_fits(
-        self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None
-    ) -> Evaluation:
-        """As ``FullCycle.assume_if_fits``."""
-        return self._full.assume_if_fits(pod, node_name, profile, progress)
-
-    def evaluate(
-        self,
-        pod: Pod,
-        profile: Profile,
-        candidates: Candidates,
-        run: Run,
-        *,
-        state: ClusterState | None = None,
-        progress: Progress | None = None,
-    ) -> Found:
-        """As ``FullCycle.evaluate``."""
-        return self._full.evaluate(pod, profile, candidates, run, state=state, progress=progress)
 
     def cached_totals(
         self,

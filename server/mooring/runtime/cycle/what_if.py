@@ -48,21 +48,17 @@ class NodesWhatIf:
 
     def add(self, node_name: str, pod: Pod) -> None:
         self._pods.add(node_name, pod)
-        self._tell("add_pod", node_name, pod)
+        self.hear("add_pod", node_name, pod)
 
     def remove(self, node_name: str, pod: Pod) -> None:
         self._pods.remove(node_name, pod)
-        self._tell("remove_pod", node_name, pod)
+        self.hear("remove_pod", node_name, pod)
 
     def statuses(self, node_names: Sequence[str]) -> list[Status]:
         said = {name: self._alone(name) for name in node_names if self._guests(name)}
         others = [name for name in node_names if name not in said]
         said |= zip(others, self._each(others), strict=True)
         return [said[name] for name in node_names]
-
-    def hear(self, method: str, node_name: str, other: Pod) -> None:
-        """Take in that ``other`` came to the node (``add_pod``) or left it (``remove_pod``)."""
-        self._tell(method, node_name, other)
 
     def crowded(self, node_name: str) -> Status:
         """Return the node's status once the pods nominated for it have come; Success without any."""
@@ -121,8 +117,8 @@ class NodesWhatIf:
         index = self._pods.snapshot.nodes.index
         return np.array([index[name] for name in node_names], np.int32)
 
-    def _tell(self, method: str, node_name: str, other: Pod) -> None:
-        """Call the plugins that have ``method``: ``other`` came or went."""
+    def hear(self, method: str, node_name: str, other: Pod) -> None:
+        """Notify the plugins that ``other`` came to the node (``add_pod``) or left it (``remove_pod``)."""
         base = self._evaluation
         for name, function in self._told[method]:
             point = f"PreFilter.{method}"
