@@ -78,7 +78,7 @@ def test_every_command_and_verb_explains_itself(capsys: pytest.CaptureFixture[st
         assert result.code == 0
         assert result.out.startswith(f"usage: {parser.prog}")
     assert {*COMMANDS, "version"} <= set(
-        re.findall(r"^ {4}([\w-]+)", call(capsys, "--help").out, re.MULTILINE)
+        re.findall(r"^ {2}([\w-]+)", call(capsys, "--help").out, re.MULTILINE)
     )
 
 

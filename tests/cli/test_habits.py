@@ -72,9 +72,10 @@ def test_bash_completes_what_was_begun(capsys: pytest.CaptureFixture[str]) -> No
 def test_it_is_a_plugin_of_kubectl(tmp_path: Path) -> None:
     assert KUBECTL is not None
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert scripts["kubectl-mooring"] == scripts["mooring"]
+    module, _, function = scripts["kubectl-mooring"].partition(":")
     program = tmp_path / "kubectl-mooring"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m mooring "$@"\n')
+    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{code}' \"$@\"\n")
     program.chmod(0o755)
     file = write_manifests(tmp_path / "m.yaml", node_manifest("a"), pod_manifest("web", namespace="prod"))
     command = [KUBECTL, "mooring", "explain", "pod/web", "-n", "prod", "--manifests", str(file), "-o", "name"]

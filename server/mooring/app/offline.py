@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
+from mooring.app.owners import belongs_to, owner_of
 from mooring.cluster.api import ApiServer
 from mooring.cluster.live_objects import read_live
 from mooring.cluster.manifests import Manifests, load_manifests
@@ -166,15 +167,40 @@ def explained(
 def pod_named(wanted: str, pods: Sequence[Pod]) -> Pod:
     """Return the pod called ``wanted``, NAMESPACE/NAME or a name in the default namespace.
 
+    NAMESPACE/KIND/NAME is a workload: the first of its pods without a node, else the first one.
+
     Raises:
         NotFoundError: There is none (POD_NOT_FOUND).
     """
+    if wanted.count("/") == 2:
+        return _pod_of(wanted, pods)
     key = wanted if "/" in wanted else f"default/{wanted}"
     for pod in pods:
         if pod.key == key:
             return pod
     meant = meant_pods(key, [pod.key for pod in pods], [pod.key for pod in pods if pod.pending])
     raise NotFoundError(f"no pod {key} in the manifests{meant}", reason="POD_NOT_FOUND", pod=key)
+
+
+def _pod_of(workload: str, pods: Sequence[Pod]) -> Pod:
+    """Return the first pod without a node of NAMESPACE/KIND/NAME, else its first one, and log their number.
+
+    Raises:
+        NotFoundError: It has none (POD_NOT_FOUND).
+    """
+    namespace, kind, name = workload.split("/")
+    own = [pod for pod in pods if pod.metadata.namespace == namespace and belongs_to(pod, kind, name)]
+    if not own:
+        owners = sorted({owner_of(pod) for pod in pods if pod.metadata.namespace == namespace} - {""})
+        near = difflib.get_close_matches(f"{kind}/{name}", owners, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        key = f"{namespace}/{name}"
+        raise NotFoundError(f"{kind} {key} has no pod{hint}", reason="POD_NOT_FOUND", pod=key)
+    waiting = [pod for pod in own if pod.pending]
+    chosen = (waiting or own)[0]
+    count = f"{len(own)} pods, {len(waiting)} without a node"
+    log.info("%s %s/%s has %s; this is %s", kind, namespace, name, count, chosen.metadata.name)
+    return chosen
 
 
 def meant_pods(wanted: str, known: Sequence[str], pending: Sequence[str]) -> str:
@@ -231,6 +257,7 @@ class Outcome:
         preempts: The pods, NAMESPACE/NAME, that it or its group preempted.
         preempted_by: The pod or group that preempted it; the rest is about the recreated pod.
         bound: It had a node from the beginning, and is listed because it was preempted.
+        owner: The workload that it belongs to, such as Deployment/web; "" = none.
     """
 
     pod: str
@@ -242,6 +269,7 @@ class Outcome:
     preempts: tuple[str, ...] = ()
     preempted_by: str = ""
     bound: bool = False
+    owner: str = ""
 
     @property
     def failed(self) -> bool:
@@ -288,8 +316,10 @@ def place_in(
 def _outcome(pod: Pod, simulation: Simulation) -> Outcome:
     result, uid = simulation.result(pod), pod.metadata.uid
     by = next((each.preemptor for each in reversed(simulation.preempted) if each.pod.metadata.uid == uid), "")
+    owner = owner_of(pod)
     if result is None:
-        return Outcome(pod.key, Code.UNSCHEDULABLE, message=f"preempted by {by}", preempted_by=by)
+        message = f"preempted by {by}"
+        return Outcome(pod.key, Code.UNSCHEDULABLE, message=message, preempted_by=by, owner=owner)
     found = _outcome_of(pod, result)
     group = f"pod group {'/'.join(pod.group)}" if pod.group else ""
     preempts = (each.pod.key for each in simulation.preempted if each.preemptor in (f"pod {pod.key}", group))
@@ -302,6 +332,7 @@ def _outcome(pod: Pod, simulation: Simulation) -> Outcome:
         room_on=simulation.rooms.get(uid, ""),
         preempts=tuple(dict.fromkeys(preempts)),
         preempted_by=by,
+        owner=owner,
     )
 
 

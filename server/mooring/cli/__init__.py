@@ -1,8 +1,8 @@
-"""The command line: ``mooring serve | run | schedule | explain | config | plugins | version``."""
+"""The command line: ``mooring COMMAND``, and ``kubectl mooring COMMAND``."""
 
 from __future__ import annotations
 
 from mooring.app.embedding import Option, with_plugin
-from mooring.cli.main import main
+from mooring.cli.main import kubectl, main
 
-__all__ = ["Option", "main", "with_plugin"]
+__all__ = ["Option", "kubectl", "main", "with_plugin"]

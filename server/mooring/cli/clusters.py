@@ -7,6 +7,7 @@ import socket
 
 from mooring.cli import remote
 from mooring.cli.flags import CLUSTER, Flags, add_manifests
+from mooring.cli.kubectl import choose_context
 from mooring.framework.errors import InvalidArgumentError
 
 ANSWER_SECONDS = 0.5
@@ -23,15 +24,20 @@ def is_read(source: str) -> bool:
 
 
 def choose_server(args: argparse.Namespace) -> None:
-    """Let ``--cluster server:ADDRESS`` name the server of a command that asks about no other cluster.
+    """Let ``--cluster server:ADDRESS`` name the server of a command that asks about no other cluster; as a
+    plugin of kubectl, it is the scheduler of the context's cluster.
 
     Raises:
         InvalidArgumentError: It names something else.
     """
-    kind, _, rest = args.cluster.partition(":")
+    source = args.cluster
+    if args.kubectl and not source and args.server == remote.DEFAULT_SERVER:
+        source = choose_context(args, asks=True)
+        source = source if source.startswith("server:") else ""
+    kind, _, rest = source.partition(":")
     if kind == "server" and rest:
         args.server = rest
-    elif args.cluster:
+    elif source:
         raise InvalidArgumentError.at("--cluster", f"{args.cluster!r} has no decisions: give server:ADDRESS")
 
 
@@ -48,6 +54,7 @@ def add_cluster(flags: Flags, *, server: bool = True) -> None:
     flags.add("cluster", "SOURCE", "", text)
     add_manifests(flags)
     flags.add("kubeconfig", "FILE", "", "read this file's live cluster once, like --cluster kubernetes:FILE")
+    flags.add("context", "NAME", "", "a context of the kubeconfig; default its current one")
     if server:
         remote.add_server(flags)
 
@@ -63,13 +70,16 @@ def choose_cluster(args: argparse.Namespace) -> str:
     """
     asks = hasattr(args, "server")
     ways = f"--manifests PATH..., {'--server ADDRESS, ' if asks else ''}--kubeconfig FILE or --cluster SOURCE"
-    given = [args.cluster, args.manifests, args.kubeconfig, asks and args.server]
+    live = args.kubeconfig or args.context
+    given = [args.cluster, args.manifests, live, asks and args.server]
     if sum(map(bool, given)) > 1:
         return f"give either one or the other of {ways}"
     source = args.cluster
-    if args.kubeconfig:
+    if args.kubectl and not any(given[:2] + given[3:]):
+        source = choose_context(args, asks=asks)
+    elif live:
         source = f"kubernetes:{args.kubeconfig}"
-    if not any(given):
+    elif not any(given):
         source = _default(asks=asks)
         if not source:
             why = f"no mooring server answers at {remote.DEFAULT_SERVER}: " if asks else ""
@@ -86,7 +96,7 @@ def choose_cluster(args: argparse.Namespace) -> str:
     elif kind == "kubernetes":
         from mooring.app.sources import api_server_to_read
 
-        args.manifests = api_server_to_read(rest)
+        args.manifests = api_server_to_read(rest or args.kubeconfig, args.context)
     elif source:
         return f"--cluster: {source!r} is not one of {SOURCES if asks else _READ}"
     return ""

@@ -29,10 +29,16 @@ if TYPE_CHECKING:
     from mooring.config.types import ExtenderStanza
 
 
+_EXAMPLES = """examples:
+  mooring config check config.yaml mine.yaml             every fault, with its line
+  mooring config show mine.yaml --resolved               the plugins in force
+  mooring config diff config.yaml mine.yaml              what differs in force"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "check, show, compare or convert a configuration"
-    parser = add_command(commands, "config", text)
+    parser = add_command(commands, "config", text, _EXAMPLES)
     verbs: Commands = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     file = "the configuration; - for standard input"
     check = _verb(verbs, "check", "report every fault of files, each with its field path")

@@ -38,7 +38,7 @@ _STYLES = {"passed": "green", "advised": "yellow", "failed": "red", "skipped": "
 def add(commands: Commands) -> None:
     """Declare the command and its verb."""
     text = "check a client of mooring, or an extender of kube-scheduler"
-    verbs: Commands = add_command(commands, "conformance", text).add_subparsers(
+    verbs: Commands = add_command(commands, "conformance", text, _CLIENT).add_subparsers(
         dest="verb", required=True, metavar="VERB"
     )
     parser = add_command(verbs, "client", "play the contract suite with a client's driver", _CLIENT)

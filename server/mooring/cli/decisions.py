@@ -37,14 +37,22 @@ WIDE = ("PROFILE", "ATTEMPT", "FEASIBLE", "TOOK")
 """Further columns of ``-o wide``."""
 
 
+_EXAMPLES = """examples:
+  mooring decisions --limit 10                           the newest ones of a server on this machine
+  mooring decisions --pod prod/web -o wide               all about one pod
+  mooring decisions --watch --result unschedulable       the next ones that find no node"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "list what a running scheduler or server has decided"
-    parser = add_command(commands, "decisions", text)
+    parser = add_command(commands, "decisions", text, _EXAMPLES)
     flags = Flags(parser)
     server = flags.group(SERVER)
     remote.add_server(server, remote.DEFAULT_SERVER)
     server.add("cluster", "SOURCE", "", "the server: server:ADDRESS")
+    server.add("kubeconfig", "FILE", "", "for kubectl mooring: its cluster's scheduler is asked")
+    server.add("context", "NAME", "", "a context of the kubeconfig; default its current one")
     _add_filter(flags.group("Filter flags"))
     flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
     flags.switch("watch", "go on with the next decisions until Ctrl-C")

@@ -43,6 +43,7 @@ _EXAMPLES = """examples:
   mooring explain web -n prod                            the server at its default address
   mooring explain web --kubeconfig ~/.kube/config        a live cluster, read once
   kubectl get nodes,pods -A -o json | mooring explain prod/web --manifests -
+  mooring explain deploy/web -n prod                     one of the Deployment's pods
   mooring explain -n prod -l app=web                     a row for each pod without a node
   mooring explain web --node worker-1                    why there, or why not
   mooring explain web --what-would-it-take worker-1      what would have to change"""
@@ -52,7 +53,7 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     text = "show every node and every plugin for one pod"
     parser = add_command(commands, "explain", text, _EXAMPLES)
-    text = "NAME, pod/NAME or NAMESPACE/NAME; without one the pods without a node that -n, -A and -l select"
+    text = "NAME, NAMESPACE/NAME, or an owner such as deploy/NAME; default: the pods of -n, -A and -l"
     parser.add_argument("pod", metavar="POD", nargs="?", default="", help=text)
     flags = Flags(parser)
     add_selection(flags.group("Selection flags"))
@@ -129,6 +130,8 @@ def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
         NotFoundError: It has no such pod, or the server lacks one of the nodes.
     """
     pod = pod_key(args.pod, args.namespace)
+    if args.server and pod.count("/") > 1:
+        pod = remote.pod_of_owner(args, pod)
     # For one node, all that is known about it is printed.
     every = args.all_rejections or bool(_asked_nodes(args))
     from mooring.app.offline import node_named

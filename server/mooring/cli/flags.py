@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from mooring.app.embedding import Option
 from mooring.app.options import DecisionOptions, EngineOptions, RecordingOptions
+from mooring.app.owners import OWNERS
 from mooring.cli.values import (
     Kind,
     above_zero,
@@ -47,6 +48,28 @@ class Parser(SwitchParser):
             if action.option_strings
         }
         return dict(sorted(found.items()))
+
+    def format_help(self) -> str:
+        """Show the arguments in the usage, and leave the flags to their lists."""
+        self.usage = " ".join(["%(prog)s", *map(_argument, self.arguments()), "[flags]"])
+        return super().format_help()
+
+    def format_usage(self) -> str:
+        """As in the help."""
+        self.usage = " ".join(["%(prog)s", *map(_argument, self.arguments()), "[flags]"])
+        return super().format_usage()
+
+    def arguments(self) -> list[argparse.Action]:
+        """Return what is given without a flag."""
+        return [action for action in self._actions if not action.option_strings]
+
+
+def _argument(action: argparse.Action) -> str:
+    """Return an argument as a usage shows it."""
+    name = str(action.metavar or action.dest)
+    if action.nargs == "?":
+        return f"[{name}]"
+    return {"*": f"[{name} ...]", "+": f"{name} ..."}.get(str(action.nargs), name)
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - it has no public name
@@ -93,7 +116,7 @@ class Flags:
         An invalid value in the environment is a usage error too.
         """
         shown = f" (default: {default})" if default else ""
-        self.parser.add_argument(
+        action = self.parser.add_argument(
             *([f"-{short}"] if short else []),
             f"--{name}",
             *([f"--{alias}"] if alias else []),
@@ -102,6 +125,7 @@ class Flags:
             metavar=SWITCH if kind is boolean else metavar,
             help=text + shown,
         )
+        _complete(action, metavar, kind)
 
     def optional(self, name: str, metavar: str, text: str, kind: Kind = str, *, bare: str = "") -> None:
         """Add a flag that is None unless it is given; without a value it means ``bare``."""
@@ -117,17 +141,33 @@ class Flags:
 
     def many(self, name: str, metavar: str, text: str) -> None:
         """Add a flag that can be repeated; its variable's values, separated by commas, come first."""
-        self.parser.add_argument(
+        action = self.parser.add_argument(
             f"--{name}",
             action="append",
             default=words(twin(name)),
             metavar=metavar,
             help=f"{text}; can be repeated",
         )
+        _complete(action, metavar.rpartition("]")[2], str)
 
     def switch(self, name: str, text: str, *, short: str = "") -> None:
         """Add a flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
         self.add(name, SWITCH, "false", text, boolean, short=short)
+
+
+_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "fish": "(__fish_complete_path (commandline -ct))"}
+_FOLDERS = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/", "fish": "(__fish_complete_directories)"}
+COMPLETED = {"FILE": _FILES, "PATH": _FILES, "DIR": _FOLDERS}
+"""By metavar, how shells complete the value of a flag or an argument."""
+
+
+def _complete(action: argparse.Action, metavar: str, kind: Kind) -> None:
+    """Let shells complete a flag's value: a word of a few, or a path."""
+    known = [word for word in getattr(kind, "words", ()) if word]
+    if known:
+        action.choices = known
+    elif metavar in COMPLETED:
+        action.complete = COMPLETED[metavar]  # type: ignore[attr-defined] # shtab reads it
 
 
 def add_self_check(flags: Flags) -> None:
@@ -276,13 +316,14 @@ def add_output(flags: Flags, *more: str) -> None:
 
 def add_manifests(flags: Flags) -> None:
     """Add ``--manifests``; its environment variable separates the paths by commas."""
-    flags.parser.add_argument(
+    action = flags.parser.add_argument(
         "--manifests",
         nargs="+",
         default=words(twin("manifests")),
         metavar="PATH",
         help="files or directories; - = the standard input",
     )
+    _complete(action, "PATH", str)
 
 
 def add_namespace(flags: Flags) -> None:
@@ -291,17 +332,27 @@ def add_namespace(flags: Flags) -> None:
 
 
 def pod_key(text: str, namespace: str) -> str:
-    """Return NAMESPACE/NAME of the pod that an argument and ``-n`` name; ``pod/web`` is a kind and a name.
+    """Return NAMESPACE/NAME of the pod that an argument and ``-n`` name, or NAMESPACE/KIND/NAME of an owner.
+
+    ``pod/web`` is a kind and a name, ``deploy/web`` an owner.
 
     Raises:
         InvalidArgumentError: They name two namespaces.
     """
     first, slash, name = text.rpartition("/")
+    if first in OWNERS:
+        return f"{namespace or 'default'}/{OWNERS[first]}/{name}"
     if slash and first not in _POD_KINDS:
         if namespace not in ("", first):
             raise InvalidArgumentError.at("-n", f"{namespace} is not the namespace of {text}")
         return text
     return f"{namespace or 'default'}/{name}"
+
+
+def names_namespace(pod: str) -> bool:
+    """Return whether an argument names the pod's namespace too."""
+    first = pod.rpartition("/")[0]
+    return bool(first) and first not in (*_POD_KINDS, *OWNERS)
 
 
 def add_plugins(flags: Flags) -> None:

@@ -10,10 +10,11 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from mooring import __version__
 from mooring.cli.flags import Commands, Parser
+from mooring.cli.kubectl import flags_behind
 from mooring.cli.output import Exit, complain
 from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.serving.logs import formatter
@@ -22,26 +23,18 @@ if TYPE_CHECKING:
     from mooring.app.embedding import Option
 
 
-COMMANDS = (
-    "serve",
-    "scheduler",
-    "run",
-    "schedule",
-    "explain",
-    "decisions",
-    "why-pending",
-    "what-if",
-    "sweep",
-    "record",
-    "replay",
-    "config",
-    "plugins",
-    "conformance",
-    "doctor",
-    "web",
-    "mcp",
-)
-"""Each is the module of the same name here, which declares it with ``add``."""
+GROUPS = {
+    "Look into a cluster": ("explain", "why-pending", "decisions", "web", "mcp"),
+    "Ask what would be": ("what-if", "schedule", "sweep", "replay"),
+    "Run it": ("run", "serve", "scheduler", "record", "doctor"),
+    "Configure and extend it": ("config", "plugins", "conformance"),
+}
+"""The commands by purpose. Each is the module of the same name here, which declares it with ``add``."""
+
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+
+OTHERS = "This program"
+"""The group of commands about the program itself."""
 
 SHELLS = ("bash", "fish", "tcsh", "zsh")
 
@@ -51,19 +44,46 @@ EXIT_INTERRUPTED = 130
 """As shells report a command that Ctrl-C ended."""
 
 
-def main(*options: Option, argv: Sequence[str] | None = None) -> int:
+class MainParser(Parser):
+    """The parser of all commands, whose help lists them by purpose."""
+
+    def format_help(self) -> str:
+        formatter = self._get_formatter()
+        formatter.add_usage("%(prog)s COMMAND [flags]", [], [])
+        formatter.add_text(self.description)
+        (commands,) = self.arguments()
+        listed = {action.dest: action for action in cast("Commands", commands)._get_subactions()}  # noqa: SLF001
+        others = tuple(name for name in listed if name not in COMMANDS)
+        for title, names in {**GROUPS, OTHERS: others}.items():
+            formatter.start_section(title)
+            formatter.add_arguments([listed[name] for name in names if name in listed])
+            formatter.end_section()
+        formatter.add_text("mooring COMMAND --help shows the flags of a command, with examples.")
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+
+def kubectl() -> int:
+    """Run the command line as ``kubectl mooring``: about the cluster of kubectl's context."""
+    return main(argv=flags_behind(sys.argv[1:]), plugin=True)
+
+
+def main(*options: Option, argv: Sequence[str] | None = None, plugin: bool = False) -> int:
     """Run the command line.
 
     Args:
         options: Plugins of the embedding program, for example ``with_plugin("Mine", Mine)``.
         argv: The arguments; default those of the process.
+        plugin: Whether kubectl called it, whose context then names the cluster and the namespace.
 
     Returns:
         0; 1 for invalid input, or when a plugin failed; 3 when a pod stayed unschedulable. Wrong usage exits
         with 2.
     """
     words = (sys.argv[1:] if argv is None else argv) or ["--help"]
-    args = _parser(words[:1]).parse_args(words)
+    parser = _parser(words[:1])
+    parser.set_defaults(kubectl=plugin)
+    args = parser.parse_args(words)
     configure_log(getattr(args, "v", 0), getattr(args, "logging_format", "text"))
     try:
         code: int = args.run(args, options)
@@ -108,16 +128,18 @@ def _text_of(error: Exception, args: argparse.Namespace) -> str:
 
 def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Understands the arguments. When the ``first`` names a command, only that one is imported."""
-    parser = Parser(
+    parser = MainParser(
         prog="mooring",
         description="On which node should this pod run, and why?",
         epilog="Each flag has a twin in the environment: --health-listen is MOORING_HEALTH_LISTEN. "
         "Exit codes: 0 done, 1 invalid input or a plugin that failed, 2 wrong usage, "
-        "3 something stayed unschedulable.",
+        "3 something stayed unschedulable, 4 everything fits once others are preempted.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=_version())
-    commands: Commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands: Commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=Parser
+    )
     named = {*first} & {*COMMANDS, "version", "completion"}
     for name in COMMANDS:
         if not named or name in named:
@@ -126,7 +148,8 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
     completion = commands.add_parser("completion", help=text, description=text, epilog=_COMPLETION)
     completion.add_argument("shell", choices=SHELLS, metavar="|".join(SHELLS))
     completion.set_defaults(run=_print_completion)
-    version = commands.add_parser("version", help="print the version")
+    text = "print the version"
+    version = commands.add_parser("version", help=text, description=text)
     version.set_defaults(run=_print_version)
     return parser
 

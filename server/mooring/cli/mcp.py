@@ -13,10 +13,14 @@ DEFAULT_SERVER = "127.0.0.1:50051"
 """The default address of ``mooring serve``."""
 
 
+_EXAMPLES = """examples:
+  mooring mcp --server 127.0.0.1:50051                   as an assistant starts it"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "answer an assistant over the Model Context Protocol; reads only"
-    parser = add_command(commands, "mcp", text)
+    parser = add_command(commands, "mcp", text, _EXAMPLES)
     remote.add_server(Flags(parser))
     parser.set_defaults(run=_run)
 

@@ -62,7 +62,7 @@ def _add_subject(parser: argparse.ArgumentParser, run: Any) -> None:
     add_output(flags)
     add_release(flags)
     add_verbosity(flags)
-    parser.set_defaults(run=run, plugin=[], config="", manifests=[], kubeconfig="")
+    parser.set_defaults(run=run, plugin=[], config="", manifests=[], kubeconfig="", context="")
 
 
 def check(args: argparse.Namespace, options: tuple[Option, ...]) -> int:

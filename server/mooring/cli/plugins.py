@@ -29,10 +29,16 @@ if TYPE_CHECKING:
     from mooring.service.backend import PluginEntry
 
 
+_EXAMPLES = """examples:
+  mooring plugins                                        what is there, and from where
+  mooring plugins new RackAffinity --kind counting       a package to begin with
+  mooring plugins check rack:RackAffinity                its faults"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "list the plugins, begin a new one, check or measure one"
-    parser = add_command(commands, "plugins", text)
+    parser = add_command(commands, "plugins", text, _EXAMPLES)
     flags = Flags(parser)
     add_plugins(flags)
     add_output(flags)

@@ -19,11 +19,14 @@ from mooring.cli.flags import (
 )
 from mooring.cli.output import Exit
 
+_EXAMPLES = """examples:
+  mooring record night --kubeconfig ~/.kube/config       until Ctrl-C"""
+
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "record a live cluster and what its scheduler decides, until Ctrl-C; reads only"
-    parser = add_command(commands, "record", text)
+    parser = add_command(commands, "record", text, _EXAMPLES)
     parser.add_argument("directory", metavar="DIR", help="where the recording goes")
     flags = Flags(parser)
     flags.group(CLUSTER).add("kubeconfig", "FILE", "", "the cluster; default that of the pod, else kubectl's")

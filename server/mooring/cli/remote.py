@@ -131,6 +131,33 @@ def pending_pods(args: argparse.Namespace, selection: PodSelection) -> list[str]
         return _pending(channel, namespace=selection.namespace, label_selector=selection.selector)
 
 
+def pod_of_owner(args: argparse.Namespace, owner: str) -> str:
+    """Return the first pod without a node of a workload, NAMESPACE/KIND/NAME, as that server knows it.
+
+    Raises:
+        CallError: As ``calling``, or there is none.
+    """
+    import msgspec
+
+    from mooring.app.owners import belongs_to
+    from mooring.framework import Pod
+    from mooring_client.v1.cluster_service_pb2 import GetObjectRequest
+    from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
+
+    namespace, kind, name = owner.split("/")
+    with calling(args) as channel:
+        cluster = ClusterServiceStub(channel)
+        for key in _pending(channel, namespace=namespace):
+            pod = key.rpartition("/")[2]
+            if not pod.startswith(f"{name}-"):
+                continue
+            asked = GetObjectRequest(kind="Pod", namespace=namespace, name=pod)
+            found = cluster.GetObject(asked, timeout=TIMEOUT_SECONDS)
+            if belongs_to(msgspec.json.decode(found.object.json, type=Pod), kind, name):
+                return key
+    raise CallError(f"{args.server}: no pod of {kind} {namespace}/{name} waits for a node; name a pod")
+
+
 def require_pending(args: argparse.Namespace, pod: str) -> None:
     """Require that the server knows a pod, and that it has no node.
 

@@ -29,10 +29,15 @@ MANY_BYTES = 1 << 20
 """From here on a progress bar is shown."""
 
 
+_EXAMPLES = """examples:
+  mooring replay night --config mine.yaml                which decisions would differ
+  mooring replay night --lives --to lives.jsonl          every pod from its arrival to its end"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "make the decisions of a recording again, and say which come out differently, and why"
-    parser = add_command(commands, "replay", text)
+    parser = add_command(commands, "replay", text, _EXAMPLES)
     parser.add_argument("directory", metavar="DIR", help="the directory given to --record-to")
     flags = Flags(parser)
     flags.add("seed", "NUMBER", "", "decides between nodes of equal totals; default each one's own", _seed)

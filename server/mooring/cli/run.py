@@ -31,10 +31,15 @@ REACH_SECONDS = 60.0
 """How long the adapter has to reach the server: on a busy machine a connection takes seconds."""
 
 
+_EXAMPLES = """examples:
+  mooring run                                            everything on a sample cluster
+  mooring run --web-listen 127.0.0.1:8080                the page at another port"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "start server, extender adapter and page on a sample cluster, and show decisions"
-    parser = add_command(commands, "run", text)
+    parser = add_command(commands, "run", text, _EXAMPLES)
     flags = Flags(parser)
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT of the gRPC service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT of gRPC health")

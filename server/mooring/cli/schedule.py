@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli.clusters import add_cluster, choose_cluster
-from mooring.cli.console import print_line, read_and_shown
+from mooring.cli.console import print_line, print_table, read_and_shown
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -20,7 +20,8 @@ from mooring.cli.flags import (
 from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables.pods import PodRow, print_pods
-from mooring.cli.values import seed
+from mooring.cli.tables.preemption import first_sentence
+from mooring.cli.values import one_of, seed
 
 if TYPE_CHECKING:
     from mooring.app.offline import Outcome
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   mooring schedule --manifests cluster.yaml              all pods without a node, in the order of the queue
   kubectl get nodes,pods -A -o json | mooring schedule --manifests - -n prod
+  mooring schedule --manifests cluster.yaml --by owner   a row for each workload and reason
   mooring schedule --kubeconfig ~/.kube/config -l app=web --config new.yaml"""
 
 
@@ -41,6 +43,8 @@ def add(commands: Commands) -> None:
     flags.add("profile", "NAME", "", "the profile of every pod; default that of each pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     flags.switch("no-preemption", "leave all pods where they are, and say which pods would preempt others")
+    text = "a row for each pod, or for each owner and reason"
+    flags.add("by", "POD|OWNER", "pod", text, one_of("pod", "owner"))
     add_output(flags, "wide")
     add_deciding(flags)
     add_unknown_plugins(flags)
@@ -63,7 +67,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.output in ("json", "yaml"):
         print_document(args.output, [_document(outcome) for outcome in outcomes])
     else:
-        _print(outcomes, wide=args.output == "wide")
+        _print(outcomes, by_owner=args.by == "owner", wide=args.output == "wide")
     return _exit_code(outcomes)
 
 
@@ -80,6 +84,7 @@ def _document(outcome: Outcome) -> dict[str, Any]:
     """For programs."""
     return {
         "pod": outcome.pod,
+        "owner": outcome.owner or None,
         "node": outcome.node,
         "total": outcome.total,
         "code": outcome.code.label,
@@ -90,8 +95,11 @@ def _document(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _print(outcomes: list[Outcome], *, wide: bool) -> None:
-    print_pods([_row(outcome) for outcome in outcomes], wide=wide)
+def _print(outcomes: list[Outcome], *, by_owner: bool, wide: bool) -> None:
+    if by_owner:
+        _print_owners(outcomes)
+    else:
+        print_pods([_row(outcome) for outcome in outcomes], wide=wide)
     pending = [outcome for outcome in outcomes if not outcome.bound]
     placed = sum(outcome.node is not None for outcome in pending)
     failed = sum(outcome.failed for outcome in outcomes)
@@ -100,6 +108,26 @@ def _print(outcomes: list[Outcome], *, wide: bool) -> None:
     print_line(
         said + (f", {failed} failed" if failed else "") + (f", {preempted} preempted" if preempted else "")
     )
+
+
+def _print_owners(outcomes: list[Outcome]) -> None:
+    """Print a row for each owner and reason: its pods, those with a node, and on how many nodes they are."""
+    groups: dict[tuple[str, str, str], list[Outcome]] = {}
+    for each in outcomes:
+        reason = "" if each.node else first_sentence(each.message)
+        groups.setdefault((each.pod.partition("/")[0], each.owner, reason), []).append(each)
+    rows = [
+        (
+            namespace,
+            owner or "none",
+            str(len(own)),
+            str(sum(each.node is not None for each in own)),
+            str(len({each.node for each in own} - {None})),
+            reason,
+        )
+        for (namespace, owner, reason), own in groups.items()
+    ]
+    print_table(("NAMESPACE", "OWNER", "#PODS", "#PLACED", "#NODES", "REASON"), rows)
 
 
 def _row(outcome: Outcome) -> PodRow:

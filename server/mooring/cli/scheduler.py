@@ -43,10 +43,15 @@ if TYPE_CHECKING:
     from mooring.service.server import Options
 
 
+_EXAMPLES = """examples:
+  mooring scheduler --config mine.yaml --grpc-listen 127.0.0.1:50051
+  mooring scheduler --kubeconfig ~/.kube/config --leader-elect=false"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "schedule the pods of a live cluster"
-    parser = add_command(commands, "scheduler", text)
+    parser = add_command(commands, "scheduler", text, _EXAMPLES)
     flags = Flags(parser)
     add_deciding(flags)
     cluster = flags.group(CLUSTER)

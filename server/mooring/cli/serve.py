@@ -37,10 +37,16 @@ if TYPE_CHECKING:
     from mooring.service.server import Options
 
 
+_EXAMPLES = """examples:
+  mooring serve --source sample                          six made-up nodes
+  mooring serve --source files:cluster.yaml --config mine.yaml
+  mooring serve --source kubernetes --extender-listen 127.0.0.1:8888"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "run the gRPC server"
-    parser = add_command(commands, "serve", text)
+    parser = add_command(commands, "serve", text, _EXAMPLES)
     flags = Flags(parser)
     add_deciding(flags)
     add_logging_format(flags)

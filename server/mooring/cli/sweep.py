@@ -31,10 +31,15 @@ if TYPE_CHECKING:
 PROCESSES = "processes"
 
 
+_EXAMPLES = """examples:
+  mooring sweep --manifests cluster.yaml --config mine.yaml --seeds 1-3
+  mooring sweep --workload cluster.yaml --config now=config.yaml --config new=mine.yaml --to runs.csv"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "place the pending pods of manifests by each configuration with each seed, and compare"
-    parser = add_command(commands, "sweep", text)
+    parser = add_command(commands, "sweep", text, _EXAMPLES)
     flags = Flags(parser)
     flags.many("workload", "[NAME=]PATH[:PATH]", "manifests with nodes and pending pods")
     add_manifests(flags)

@@ -86,6 +86,7 @@ def one_of(*words: str) -> Kind:
             raise argparse.ArgumentTypeError(f"{given!r} is not one of {', '.join(filter(None, words))}")
         return given
 
+    word.words = words  # type: ignore[attr-defined] # shells complete these
     return word
 
 

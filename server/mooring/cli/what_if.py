@@ -41,10 +41,17 @@ MOST_NAMED = 10
 DRAIN = "drain"
 
 
+_EXAMPLES = """examples:
+  mooring what-if capacity --shape pod.yaml --manifests cluster.yaml
+  mooring what-if removal --manifests cluster.yaml       the best node to drain comes first
+  mooring what-if node-groups --group groups.yaml --manifests cluster.yaml
+  mooring what-if change web -n prod --manifests cluster.yaml"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command and the questions that it has."""
     text = "explore changes: how many more pods would fit, which nodes could go, what would help"
-    parser = add_command(commands, "what-if", text)
+    parser = add_command(commands, "what-if", text, _EXAMPLES)
     questions: Commands = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
     _add_capacity(questions)
     _add_removal(questions)
@@ -107,7 +114,8 @@ def _add_ignore_pending(flags: Flags) -> None:
 
 
 def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:
-    parser = add_command(questions, name, text)
+    (example,) = [line for line in _EXAMPLES.splitlines() if line.startswith(f"  mooring what-if {name} ")]
+    parser = add_command(questions, name, text, f"example:\n{example}")
     flags = Flags(parser)
     add_cluster(flags)
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
