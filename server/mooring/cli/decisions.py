@@ -51,7 +51,7 @@ def add(commands: Commands) -> None:
     server = flags.group(SERVER)
     remote.add_server(server, remote.DEFAULT_SERVER)
     server.add("cluster", "SOURCE", "", "the server: server:ADDRESS")
-    server.add("kubeconfig", "FILE", "", "for kubectl mooring: its cluster's scheduler is asked")
+    server.add("kubeconfig", "FILE", "", "for kubectl mooring: the file of its cluster")
     server.add("context", "NAME", "", "a context of the kubeconfig; default its current one")
     _add_filter(flags.group("Filter flags"))
     flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
