@@ -29,7 +29,7 @@ _CLIENT = """examples:
   mooring conformance client --judge talk.json"""
 
 _EXTENDER = """examples:
-  mooring conformance extender http://127.0.0.1:8888/scheduler --node-cache-capable --manifests nodes.yaml
+  mooring conformance extender http://127.0.0.1:8888 --manifests nodes.yaml
   mooring conformance extender kube-scheduler.yaml --junit report.xml"""
 
 _STYLES = {"passed": "green", "advised": "yellow", "failed": "red", "skipped": "dim"}

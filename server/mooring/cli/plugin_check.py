@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _CHECK = """examples:
   mooring plugins check rack_affinity:RackAffinity
-  mooring plugins check my_rules:Rack --args '{label: example.com/rack}' --cluster cluster.yaml"""
+  mooring plugins check my_rules:Rack --args '{label: rack}' --cluster cluster.yaml"""
 
 _BENCH = """examples:
   mooring plugins bench rack_affinity:RackAffinity

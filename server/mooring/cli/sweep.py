@@ -33,7 +33,7 @@ PROCESSES = "processes"
 
 _EXAMPLES = """examples:
   mooring sweep --manifests cluster.yaml --config mine.yaml --seeds 1-3
-  mooring sweep --workload cluster.yaml --config now=config.yaml --config new=mine.yaml --to runs.csv"""
+  mooring sweep --workload cluster.yaml --config now=config.yaml --config new=mine.yaml"""
 
 
 def add(commands: Commands) -> None:
