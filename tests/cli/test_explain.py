@@ -204,7 +204,7 @@ def test_the_table_fits_the_terminal(
     result = call(capsys, *argv, options=options, columns=columns)
     assert max(map(len, result.out.splitlines())) <= columns
     assert "selected: k8s-000" in result.out
-    assert re.search(r"^1 +TaintToleration: node", result.out, re.MULTILINE)
+    assert re.search(r"^1 +TaintToleration: taint", result.out, re.MULTILINE)
 
 
 def test_reasons_are_shown_as_they_are(

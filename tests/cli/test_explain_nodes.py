@@ -45,11 +45,11 @@ def test_a_reason_is_one_row_with_its_count_and_the_closest_node(
     capsys: pytest.CaptureFixture[str], cluster: Path
 ) -> None:
     out = explain(capsys, cluster, "huge").out
-    closest = "needs 64 cpu, largest free 15.2 (ip-192-168-110-101)"
+    closest = "needs 64 cpu, the empty node has 15.2 (ip-192-168-110-101)"
     row = next(line for line in out.splitlines() if "Insufficient cpu " in line)
     assert row.split(maxsplit=1)[0] == "2"
     assert closest in row
-    assert "1      NodeUnschedulable: node(s) were unschedulable" in out
+    assert "1      NodeUnschedulable: the node is cordoned" in out
     assert out.count("Insufficient cpu") == 1 + 1  # the table's, and the sentence's
     assert f"the names of nodes go on with {ENDING}" in out
 
@@ -87,12 +87,12 @@ def test_names_are_whole_where_nothing_has_to_fit(capsys: pytest.CaptureFixture[
     [
         pytest.param(["--node", SMALL], "feasible, number 2 of 2", id="feasible"),
         pytest.param(["--node", BIG], f"{BIG}: selected, total", id="selected"),
-        pytest.param(["--node", CORDONED], "node(s) were unschedulable", id="rejected"),
+        pytest.param(["--node", CORDONED], "the node is cordoned", id="rejected"),
         pytest.param(["--compare", f"{SMALL},{BIG}"], "NodeResourcesFit ", id="compared"),
         pytest.param(["--compare", f"{BIG},{CORDONED}"], f"{CORDONED}: rejected: NodeUns", id="one rejected"),
         pytest.param(["--what-would-it-take", BIG], "is selected already", id="takes nothing"),
         pytest.param(["--what-would-it-take", SMALL], "more points to have the highest total", id="points"),
-        pytest.param(["--what-would-it-take", CORDONED], "node(s) were unschedulable", id="a cordon"),
+        pytest.param(["--what-would-it-take", CORDONED], "the node is cordoned", id="a cordon"),
     ],
 )
 def test_one_node(flags: list[str], said: str, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_is_lacking_is_counted(capsys: pytest.CaptureFixture[str], cluster:
     assert "node.kubernetes.io/unschedulable" not in result.out
     assert result.code == 3
     node = explain(capsys, cluster, "huge", "--node", SMALL)
-    assert "Insufficient cpu: needs 64, 4 free" in node.out
+    assert "needs 64 cpu, the empty node has 4" in node.out
 
 
 def test_a_weight_that_is_said_to_win_wins_and_one_less_does_not(

@@ -78,11 +78,11 @@ def test_what_is_kept_is_not_free(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        pytest.param([], "needs 1 cpu; 2 free, 3 kept (n1)", id="closest"),
+        pytest.param([], "needs 1 cpu; 2 of 4 free, 3 kept for nominated pods (n1)", id="closest"),
         pytest.param([], "n1 keeps room for default/p1 (nominated, priority 100)", id="who"),
         pytest.param(
             ["--node", "n1"],
-            "Insufficient cpu: needs 1; 2 free, 3 kept for default/p1 (nominated, priority 100)",
+            "3 kept for nominated pods; taken by default/p1 (nominated, priority 100), default/p0 (2)",
             id="one node",
         ),
     ],

@@ -3110,8 +3110,11 @@ type ExplainResponse struct {
 	OtherwisePosition *uint32 `protobuf:"varint,25,opt,name=otherwise_position,json=otherwisePosition,proto3,oneof" json:"otherwise_position,omitempty"`
 	// How many other pods are pending. None of them is placed here.
 	OtherPendingCount uint32 `protobuf:"varint,26,opt,name=other_pending_count,json=otherPendingCount,proto3" json:"other_pending_count,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// What the plugins found that reject the pod or the nodes. Absent if nothing is rejected, and in explanations that were kept
+	// since the decision.
+	Findings      *Findings `protobuf:"bytes,27,opt,name=findings,proto3" json:"findings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainResponse) Reset() {
@@ -3324,6 +3327,13 @@ func (x *ExplainResponse) GetOtherPendingCount() uint32 {
 		return x.OtherPendingCount
 	}
 	return 0
+}
+
+func (x *ExplainResponse) GetFindings() *Findings {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
 }
 
 // Request of SchedulingService.FilterStream.
@@ -3607,7 +3617,7 @@ var File_mooring_v1_scheduling_service_proto protoreflect.FileDescriptor
 const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\n" +
 	"#mooring/v1/scheduling_service.proto\x12\n" +
-	"mooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17mooring/v1/errors.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a\x19mooring/v1/verdicts.proto\"\xf4\x01\n" +
+	"mooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17mooring/v1/errors.proto\x1a\x19mooring/v1/findings.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a\x19mooring/v1/verdicts.proto\"\xf4\x01\n" +
 	"\rFilterRequest\x12'\n" +
 	"\x03pod\x18\x01 \x01(\v2\x15.mooring.v1.PodSourceR\x03pod\x12/\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x19.mooring.v1.NodeSelectionR\x05nodes\x12\x18\n" +
@@ -3857,7 +3867,8 @@ const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\fNominatedPod\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.mooring.v1.PodReferenceR\x03pod\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\x05R\bpriority\x12\x1a\n" +
-	"\bposition\x18\x03 \x01(\rR\bposition\"\xf3\t\n" +
+	"\bposition\x18\x03 \x01(\rR\bposition\"\xa5\n" +
+	"\n" +
 	"\x0fExplainResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
@@ -3893,7 +3904,8 @@ const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\x0fpreemption_node\x18\x17 \x01(\tR\x0epreemptionNode\x121\n" +
 	"\totherwise\x18\x18 \x01(\v2\x13.mooring.v1.VerdictR\totherwise\x122\n" +
 	"\x12otherwise_position\x18\x19 \x01(\rH\x01R\x11otherwisePosition\x88\x01\x01\x12.\n" +
-	"\x13other_pending_count\x18\x1a \x01(\rR\x11otherPendingCountB\x14\n" +
+	"\x13other_pending_count\x18\x1a \x01(\rR\x11otherPendingCount\x120\n" +
+	"\bfindings\x18\x1b \x01(\v2\x14.mooring.v1.FindingsR\bfindingsB\x14\n" +
 	"\x12_selected_positionB\x15\n" +
 	"\x13_otherwise_position\"J\n" +
 	"\x13FilterStreamRequest\x123\n" +
@@ -4015,6 +4027,7 @@ var file_mooring_v1_scheduling_service_proto_goTypes = []any{
 	(*CallError)(nil),                // 55: mooring.v1.CallError
 	(*timestamppb.Timestamp)(nil),    // 56: google.protobuf.Timestamp
 	(*NodeNames)(nil),                // 57: mooring.v1.NodeNames
+	(*Findings)(nil),                 // 58: mooring.v1.Findings
 }
 var file_mooring_v1_scheduling_service_proto_depIdxs = []int32{
 	47,  // 0: mooring.v1.FilterRequest.pod:type_name -> mooring.v1.PodSource
@@ -4103,47 +4116,48 @@ var file_mooring_v1_scheduling_service_proto_depIdxs = []int32{
 	39,  // 83: mooring.v1.ExplainResponse.nominated_pods:type_name -> mooring.v1.NominatedPod
 	31,  // 84: mooring.v1.ExplainResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
 	52,  // 85: mooring.v1.ExplainResponse.otherwise:type_name -> mooring.v1.Verdict
-	2,   // 86: mooring.v1.FilterStreamRequest.request:type_name -> mooring.v1.FilterRequest
-	3,   // 87: mooring.v1.FilterStreamResponse.part:type_name -> mooring.v1.FilterResponse
-	4,   // 88: mooring.v1.ScoreStreamRequest.request:type_name -> mooring.v1.ScoreRequest
-	5,   // 89: mooring.v1.ScoreStreamResponse.part:type_name -> mooring.v1.ScoreResponse
-	35,  // 90: mooring.v1.ExplainStreamRequest.request:type_name -> mooring.v1.ExplainRequest
-	40,  // 91: mooring.v1.ExplainStreamResponse.part:type_name -> mooring.v1.ExplainResponse
-	2,   // 92: mooring.v1.SchedulingService.Filter:input_type -> mooring.v1.FilterRequest
-	4,   // 93: mooring.v1.SchedulingService.Score:input_type -> mooring.v1.ScoreRequest
-	6,   // 94: mooring.v1.SchedulingService.NormalizeScore:input_type -> mooring.v1.NormalizeScoreRequest
-	8,   // 95: mooring.v1.SchedulingService.Bind:input_type -> mooring.v1.BindRequest
-	12,  // 96: mooring.v1.SchedulingService.Schedule:input_type -> mooring.v1.ScheduleRequest
-	15,  // 97: mooring.v1.SchedulingService.ScheduleGroups:input_type -> mooring.v1.ScheduleGroupsRequest
-	21,  // 98: mooring.v1.SchedulingService.Reserve:input_type -> mooring.v1.ReserveRequest
-	23,  // 99: mooring.v1.SchedulingService.Unreserve:input_type -> mooring.v1.UnreserveRequest
-	25,  // 100: mooring.v1.SchedulingService.UnreserveMany:input_type -> mooring.v1.UnreserveManyRequest
-	28,  // 101: mooring.v1.SchedulingService.ListReservations:input_type -> mooring.v1.ListReservationsRequest
-	33,  // 102: mooring.v1.SchedulingService.Preempt:input_type -> mooring.v1.PreemptRequest
-	35,  // 103: mooring.v1.SchedulingService.Explain:input_type -> mooring.v1.ExplainRequest
-	41,  // 104: mooring.v1.SchedulingService.FilterStream:input_type -> mooring.v1.FilterStreamRequest
-	43,  // 105: mooring.v1.SchedulingService.ScoreStream:input_type -> mooring.v1.ScoreStreamRequest
-	45,  // 106: mooring.v1.SchedulingService.ExplainStream:input_type -> mooring.v1.ExplainStreamRequest
-	3,   // 107: mooring.v1.SchedulingService.Filter:output_type -> mooring.v1.FilterResponse
-	5,   // 108: mooring.v1.SchedulingService.Score:output_type -> mooring.v1.ScoreResponse
-	7,   // 109: mooring.v1.SchedulingService.NormalizeScore:output_type -> mooring.v1.NormalizeScoreResponse
-	9,   // 110: mooring.v1.SchedulingService.Bind:output_type -> mooring.v1.BindResponse
-	13,  // 111: mooring.v1.SchedulingService.Schedule:output_type -> mooring.v1.ScheduleResponse
-	20,  // 112: mooring.v1.SchedulingService.ScheduleGroups:output_type -> mooring.v1.ScheduleGroupsResponse
-	22,  // 113: mooring.v1.SchedulingService.Reserve:output_type -> mooring.v1.ReserveResponse
-	24,  // 114: mooring.v1.SchedulingService.Unreserve:output_type -> mooring.v1.UnreserveResponse
-	27,  // 115: mooring.v1.SchedulingService.UnreserveMany:output_type -> mooring.v1.UnreserveManyResponse
-	30,  // 116: mooring.v1.SchedulingService.ListReservations:output_type -> mooring.v1.ListReservationsResponse
-	34,  // 117: mooring.v1.SchedulingService.Preempt:output_type -> mooring.v1.PreemptResponse
-	40,  // 118: mooring.v1.SchedulingService.Explain:output_type -> mooring.v1.ExplainResponse
-	42,  // 119: mooring.v1.SchedulingService.FilterStream:output_type -> mooring.v1.FilterStreamResponse
-	44,  // 120: mooring.v1.SchedulingService.ScoreStream:output_type -> mooring.v1.ScoreStreamResponse
-	46,  // 121: mooring.v1.SchedulingService.ExplainStream:output_type -> mooring.v1.ExplainStreamResponse
-	107, // [107:122] is the sub-list for method output_type
-	92,  // [92:107] is the sub-list for method input_type
-	92,  // [92:92] is the sub-list for extension type_name
-	92,  // [92:92] is the sub-list for extension extendee
-	0,   // [0:92] is the sub-list for field type_name
+	58,  // 86: mooring.v1.ExplainResponse.findings:type_name -> mooring.v1.Findings
+	2,   // 87: mooring.v1.FilterStreamRequest.request:type_name -> mooring.v1.FilterRequest
+	3,   // 88: mooring.v1.FilterStreamResponse.part:type_name -> mooring.v1.FilterResponse
+	4,   // 89: mooring.v1.ScoreStreamRequest.request:type_name -> mooring.v1.ScoreRequest
+	5,   // 90: mooring.v1.ScoreStreamResponse.part:type_name -> mooring.v1.ScoreResponse
+	35,  // 91: mooring.v1.ExplainStreamRequest.request:type_name -> mooring.v1.ExplainRequest
+	40,  // 92: mooring.v1.ExplainStreamResponse.part:type_name -> mooring.v1.ExplainResponse
+	2,   // 93: mooring.v1.SchedulingService.Filter:input_type -> mooring.v1.FilterRequest
+	4,   // 94: mooring.v1.SchedulingService.Score:input_type -> mooring.v1.ScoreRequest
+	6,   // 95: mooring.v1.SchedulingService.NormalizeScore:input_type -> mooring.v1.NormalizeScoreRequest
+	8,   // 96: mooring.v1.SchedulingService.Bind:input_type -> mooring.v1.BindRequest
+	12,  // 97: mooring.v1.SchedulingService.Schedule:input_type -> mooring.v1.ScheduleRequest
+	15,  // 98: mooring.v1.SchedulingService.ScheduleGroups:input_type -> mooring.v1.ScheduleGroupsRequest
+	21,  // 99: mooring.v1.SchedulingService.Reserve:input_type -> mooring.v1.ReserveRequest
+	23,  // 100: mooring.v1.SchedulingService.Unreserve:input_type -> mooring.v1.UnreserveRequest
+	25,  // 101: mooring.v1.SchedulingService.UnreserveMany:input_type -> mooring.v1.UnreserveManyRequest
+	28,  // 102: mooring.v1.SchedulingService.ListReservations:input_type -> mooring.v1.ListReservationsRequest
+	33,  // 103: mooring.v1.SchedulingService.Preempt:input_type -> mooring.v1.PreemptRequest
+	35,  // 104: mooring.v1.SchedulingService.Explain:input_type -> mooring.v1.ExplainRequest
+	41,  // 105: mooring.v1.SchedulingService.FilterStream:input_type -> mooring.v1.FilterStreamRequest
+	43,  // 106: mooring.v1.SchedulingService.ScoreStream:input_type -> mooring.v1.ScoreStreamRequest
+	45,  // 107: mooring.v1.SchedulingService.ExplainStream:input_type -> mooring.v1.ExplainStreamRequest
+	3,   // 108: mooring.v1.SchedulingService.Filter:output_type -> mooring.v1.FilterResponse
+	5,   // 109: mooring.v1.SchedulingService.Score:output_type -> mooring.v1.ScoreResponse
+	7,   // 110: mooring.v1.SchedulingService.NormalizeScore:output_type -> mooring.v1.NormalizeScoreResponse
+	9,   // 111: mooring.v1.SchedulingService.Bind:output_type -> mooring.v1.BindResponse
+	13,  // 112: mooring.v1.SchedulingService.Schedule:output_type -> mooring.v1.ScheduleResponse
+	20,  // 113: mooring.v1.SchedulingService.ScheduleGroups:output_type -> mooring.v1.ScheduleGroupsResponse
+	22,  // 114: mooring.v1.SchedulingService.Reserve:output_type -> mooring.v1.ReserveResponse
+	24,  // 115: mooring.v1.SchedulingService.Unreserve:output_type -> mooring.v1.UnreserveResponse
+	27,  // 116: mooring.v1.SchedulingService.UnreserveMany:output_type -> mooring.v1.UnreserveManyResponse
+	30,  // 117: mooring.v1.SchedulingService.ListReservations:output_type -> mooring.v1.ListReservationsResponse
+	34,  // 118: mooring.v1.SchedulingService.Preempt:output_type -> mooring.v1.PreemptResponse
+	40,  // 119: mooring.v1.SchedulingService.Explain:output_type -> mooring.v1.ExplainResponse
+	42,  // 120: mooring.v1.SchedulingService.FilterStream:output_type -> mooring.v1.FilterStreamResponse
+	44,  // 121: mooring.v1.SchedulingService.ScoreStream:output_type -> mooring.v1.ScoreStreamResponse
+	46,  // 122: mooring.v1.SchedulingService.ExplainStream:output_type -> mooring.v1.ExplainStreamResponse
+	108, // [108:123] is the sub-list for method output_type
+	93,  // [93:108] is the sub-list for method input_type
+	93,  // [93:93] is the sub-list for extension type_name
+	93,  // [93:93] is the sub-list for extension extendee
+	0,   // [0:93] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_scheduling_service_proto_init() }
@@ -4152,6 +4166,7 @@ func file_mooring_v1_scheduling_service_proto_init() {
 		return
 	}
 	file_mooring_v1_errors_proto_init()
+	file_mooring_v1_findings_proto_init()
 	file_mooring_v1_nodes_proto_init()
 	file_mooring_v1_objects_proto_init()
 	file_mooring_v1_verdicts_proto_init()

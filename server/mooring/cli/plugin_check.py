@@ -27,7 +27,7 @@ from mooring.framework import CacheablePlugin, Pure
 
 if TYPE_CHECKING:
     from mooring.plugin_check.bench import Bench
-    from mooring.plugin_check.findings import Finding
+    from mooring.plugin_check.findings import PluginFault
     from mooring.plugin_check.following import Following
     from mooring.plugin_check.subject import Subject
 
@@ -147,7 +147,7 @@ def _mapping(text: str) -> Mapping[str, Any]:
     return value
 
 
-def _show(subject: Subject, findings: Sequence[Finding], impure: Sequence[Finding]) -> None:
+def _show(subject: Subject, findings: Sequence[PluginFault], impure: Sequence[PluginFault]) -> None:
     for finding in findings:
         _show_finding(finding, "red")
     if not findings:
@@ -170,7 +170,7 @@ def _show_following(found: Following) -> None:
     print_line(f"a rejected pod is tried again after {'; '.join(found.events) or 'no event'}")
 
 
-def _show_finding(finding: Finding, style: str) -> None:
+def _show_finding(finding: PluginFault, style: str) -> None:
     here = f"{Path.cwd()}/"
     print_line(f"{finding.place.removeprefix(here)}: {finding.fault}", style)
     print_line(f"    {finding.remedy}")

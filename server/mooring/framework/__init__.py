@@ -19,6 +19,7 @@ from mooring.framework.cluster_events import (
 from mooring.framework.columns import LabelColumn
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import check_deadline, timely
+from mooring.framework.findings import Amounts, Finding, Holder, HolderKind
 from mooring.framework.groups import (
     GroupPlacement,
     GroupPreemption,
@@ -62,6 +63,7 @@ from mooring.framework.pod_counter import PodCounter, pods_by
 from mooring.framework.pod_table import PodChange, PodTable
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.pure import Pure
+from mooring.framework.reason_codes import ReasonCode, SubjectKind
 from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.remedy import Remedy
 from mooring.framework.scores import InvalidScoreError
@@ -79,6 +81,7 @@ __all__ = [
     "SECRET",
     "SUCCESS",
     "ActionType",
+    "Amounts",
     "Aspect",
     "BindOutcome",
     "BindPlugin",
@@ -96,12 +99,15 @@ __all__ = [
     "EventResource",
     "FieldError",
     "FilterPlugin",
+    "Finding",
     "Gates",
     "GroupPlacement",
     "GroupPreemption",
     "GroupWhatIf",
     "Handle",
     "HintedEvent",
+    "Holder",
+    "HolderKind",
     "Int32s",
     "Int64s",
     "InvalidScoreError",
@@ -146,12 +152,14 @@ __all__ = [
     "Pure",
     "QueueSortPlugin",
     "QueueingHint",
+    "ReasonCode",
     "RejectedNodes",
     "Remedy",
     "ReservePlugin",
     "ScorePlugin",
     "Snapshot",
     "Status",
+    "SubjectKind",
     "Taint",
     "Toleration",
     "Verdicts",

@@ -26,6 +26,7 @@ import numpy as np
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, HintedEvent
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import timely
+from mooring.framework.findings import Finding
 from mooring.framework.handle import Handle
 from mooring.framework.measurements import MeasurementSource
 from mooring.framework.node_info import NodeInfo
@@ -74,6 +75,23 @@ class Plugin(ABC, Generic[ArgsT]):
     def events_to_register(self) -> Sequence[HintedEvent]:
         """Return the events after which a pod that this plugin rejected is tried again; by default, all."""
         return (EVERY_EVENT,)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        """Return the facts behind ``status``, with which this plugin rejected ``pod``; by default none.
+
+        The engine calls it after the decision, for explanations alone, and once for each rejected node. So it
+        may take a while.
+
+        Args:
+            state: A copy of the state that the plugin's PreFilter wrote; keep values there that nodes share.
+            pod: The pod.
+            node: The rejected node, with the pods that are nominated for it if they made the difference.
+                None if the pod was rejected as a whole, by PreEnqueue or PreFilter.
+            status: The verdict.
+        """
+        return ()
 
 
 class PreEnqueuePlugin(Plugin[ArgsT]):

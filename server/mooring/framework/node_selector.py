@@ -93,6 +93,20 @@ def term_matches(term: NodeSelectorTerm, nodes: NodeView) -> Bools:
     return matched
 
 
+def unmet(term: NodeSelectorTerm, node: Node) -> list[NodeSelectorRequirement]:
+    """Return the conditions of ``term`` that don't hold on ``node``; all of them if one is malformed."""
+    conditions = [*term.match_expressions, *term.match_fields]
+    if any(term_errors(term, "")):
+        return conditions
+    labels, fields = node.metadata.labels, {NAME_FIELD: node.metadata.name}
+    count = len(term.match_expressions)
+    return [
+        each
+        for at, each in enumerate(conditions)
+        if not _holds(each, (labels if at < count else fields).get(each.key))
+    ]
+
+
 def preferred_scores(terms: Collection[PreferredSchedulingTerm], nodes: NodeView) -> Int64s:
     """int64[K]: the sum of the weights of the terms that match the node."""
     scores = np.zeros(len(nodes), np.int64)
@@ -181,6 +195,20 @@ _VALUE_RULES: dict[str, tuple[Callable[[tuple[str, ...]], bool], str]] = {
     "Lt": (_one_integer, "exactly one value, an integer"),
 }
 """The requirement of each operator on its values, as a test and in words."""
+
+
+def _holds(requirement: NodeSelectorRequirement, value: str | None) -> bool:
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    number, bound = _integer(value or ""), int(requirement.values[0])
+    return number is not None and (number > bound if requirement.operator == "Gt" else number < bound)
 
 
 def _label_matches(requirement: NodeSelectorRequirement, nodes: NodeView) -> Bools:

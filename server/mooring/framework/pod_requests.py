@@ -145,6 +145,13 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) 
     return _sum(pod, rules, missing or {})
 
 
+def given_amounts(pod: Pod) -> dict[str, int]:
+    """Return what the kubelet gives the pod's containers now, in the units of ``PodUsage.requests``: less
+    than those while a resize waits.
+    """
+    return counted_amounts(_container_requests(pod, {}, _given))
+
+
 def _is_plain(pod: Pod) -> bool:
     """Whether the rules make no difference, and nothing but the spec counts."""
     return pod.spec.resources is None and not _tells_of_resizing(pod.status)

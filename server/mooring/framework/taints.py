@@ -46,6 +46,15 @@ def untolerated(
     return next((taint for taint in hard if not tolerated(taint, tolerations, comparing=comparing)), None)
 
 
+def comparison_fault(toleration: Toleration, taint: Taint) -> str:
+    """Return why a toleration with Gt or Lt, which compares, does not tolerate ``taint``."""
+    for value, whose in ((toleration.value, "the toleration"), (taint.value, "the taint")):
+        if _integer(value) is None:
+            return f'the value "{value}" of {whose} is not an integer in its canonical form'
+    relation = "greater" if toleration.operator == "Gt" else "less"
+    return f"{taint.value} is not {relation} than {toleration.value}"
+
+
 def _compares(toleration: Toleration, taint: Taint) -> bool:
     """Both values must be int64 as people write them: no plus sign, no leading zeros, no -0."""
     limit, value = _integer(toleration.value), _integer(taint.value)

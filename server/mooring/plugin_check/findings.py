@@ -8,7 +8,7 @@ from types import CodeType
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class PluginFault:
     """A fault of a plugin.
 
     Attributes:
@@ -22,7 +22,7 @@ class Finding:
     remedy: str
 
     @classmethod
-    def at(cls, code: CodeType, fault: str, remedy: str, line: int = 0) -> Finding:
+    def at(cls, code: CodeType, fault: str, remedy: str, line: int = 0) -> PluginFault:
         """Return a fault in a function, at a line; 0 = its first."""
         return cls(f"{code.co_filename}:{line or code.co_firstlineno}", fault, remedy)
 

@@ -9,7 +9,7 @@ from functools import cache
 from types import FrameType, ModuleType
 from typing import Any
 
-from mooring.plugin_check.findings import Finding, Home, is_below
+from mooring.plugin_check.findings import Home, PluginFault, is_below
 
 _GIVEN = "take it from the pod, from the node (a label or an annotation), or from the arguments"
 _BY_VALUE = "compare names or UIDs; hashlib hashes them alike everywhere"
@@ -74,12 +74,12 @@ def read_by(value: object) -> Read:
 
 
 @contextmanager
-def watched(home: Home) -> Iterator[list[Finding]]:
+def watched(home: Home) -> Iterator[list[PluginFault]]:
     """Find what the author's code below ``home`` reads outside during the block, in this thread.
 
     The read raises OutsideReadError in the plugin before it comes about, in functions in C too.
     """
-    found: list[Finding] = []
+    found: list[PluginFault] = []
 
     def hook(frame: FrameType, event: str, called: Any) -> None:
         caller: FrameType | None = frame
@@ -92,7 +92,7 @@ def watched(home: Home) -> Iterator[list[Finding]]:
             return
         if what and (line := _line_of(home, caller, direct=remedy == _BY_VALUE)):
             name = frame.f_code.co_qualname if event == "call" else called.__qualname__
-            found.append(Finding.at(line.f_code, f"reads {what} ({name})", remedy, line.f_lineno))
+            found.append(PluginFault.at(line.f_code, f"reads {what} ({name})", remedy, line.f_lineno))
             raise OutsideReadError(found[-1].fault)
 
     sys.setprofile(hook)

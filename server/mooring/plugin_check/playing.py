@@ -29,7 +29,7 @@ from mooring.framework.cluster_events import PodRecordChange, StateChange
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import one_node
 from mooring.plugin_check.clusters import MadeUp, made_up_for, pods_to_ask
-from mooring.plugin_check.findings import Finding, is_below
+from mooring.plugin_check.findings import PluginFault, is_below
 from mooring.plugin_check.outside import watched
 from mooring.plugin_check.source import ANSWERING, KEEP_IN_STATE
 from mooring.plugin_check.subject import SOURCE, Subject, profile_of
@@ -81,7 +81,7 @@ Answer = Mapping[str, Mapping[str, object]]
 """By point and node, "" = the whole pod, what a plugin says."""
 
 
-def played(subject: Subject, dump: Sequence[ClusterObject] = ()) -> list[Finding]:
+def played(subject: Subject, dump: Sequence[ClusterObject] = ()) -> list[PluginFault]:
     """Return what a plugin does wrong on made-up clusters, else on the objects of a dump."""
     for seed in (*SEEDS, 0):
         made_up = made_up_for(subject, seed)
@@ -102,7 +102,7 @@ class _Play:
         self._calls = PluginCalls("", NoDeadline(), Observer(), final=lambda: False)
         self._errors: list[PluginFailureError] = []
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[PluginFault]:
         """Yield the first fault of those that hide others; without them one of each other kind."""
         twin = self._subject.alone(copy.deepcopy(self._objects)).state
         for check in (
@@ -152,38 +152,38 @@ class _Play:
             return {"PreFilter": {"": error.message}}
         return {} if isinstance(found, NeedsPlugins) else _answer_of(found[0])
 
-    def _reads_outside(self) -> Iterator[Finding]:
+    def _reads_outside(self) -> Iterator[PluginFault]:
         for pod in self._pods[:2] if self._subject.pure else ():
             with watched(self._subject.home) as found:
                 self._ask(pod)
             yield from found
 
-    def _fails(self) -> Iterator[Finding]:
+    def _fails(self) -> Iterator[PluginFault]:
         for pod in self._pods:
             self._ask(pod)
             for error in self._errors:
                 yield self._failure(error, pod)
 
-    def _failure(self, error: PluginFailureError, pod: Pod) -> Finding:
+    def _failure(self, error: PluginFailureError, pod: Pod) -> PluginFault:
         """Return the fault of a plugin that raised, or gave what it must not."""
         fault, point = f"pod {pod.key}: {error.message}", error.metadata["extension_point"]
         raised = error.__cause__.__traceback__ if error.__cause__ else None
         for frame, line in reversed(list(traceback.walk_tb(raised))):
             if is_below(frame.f_globals.get("__name__"), *self._subject.home):
-                return Finding.at(frame.f_code, fault, ANY_VALUE, line)
+                return PluginFault.at(frame.f_code, fault, ANY_VALUE, line)
         return self._fault(point, fault, IN_RANGE if point.startswith("Score") else ANY_VALUE)
 
-    def _fault(self, point: str, fault: str, remedy: str) -> Finding:
+    def _fault(self, point: str, fault: str, remedy: str) -> PluginFault:
         """Return a fault of the method that answers at a point."""
         methods = (getattr(self._subject.kind, name, None) for name in (*_METHODS[point], *ANSWERING))
         own = [each for each in methods if each and is_below(each.__module__, *self._subject.home)]
-        return Finding.at(own[0].__code__, fault, remedy)
+        return PluginFault.at(own[0].__code__, fault, remedy)
 
-    def _differs(self, why: str, remedy: str, ask: Callable[[Pod], Answer]) -> Iterator[Finding]:
+    def _differs(self, why: str, remedy: str, ask: Callable[[Pod], Answer]) -> Iterator[PluginFault]:
         for pod in self._pods:
             yield from self._compared(pod, self._ask(pod), ask(pod), why, remedy)
 
-    def _compared(self, pod: Pod, one: Answer, other: Answer, why: str, remedy: str) -> Iterator[Finding]:
+    def _compared(self, pod: Pod, one: Answer, other: Answer, why: str, remedy: str) -> Iterator[PluginFault]:
         for point in one:
             mine, theirs = one[point], other.get(point, {})
             for name in mine if mine != theirs else ():
@@ -192,7 +192,7 @@ class _Play:
                     where = f"pod {pod.key}{f', node {name}' if name else ''}"
                     yield self._fault(point, f"answers otherwise {why}: {where}: {said}", remedy)
 
-    def _tried(self) -> Iterator[Finding]:
+    def _tried(self) -> Iterator[PluginFault]:
         """Yield wrong answers to preemption, which tries nodes with and without their pods."""
         both = isinstance(self._plugin, PreFilterPlugin) and isinstance(self._plugin, FilterPlugin)
         full = sorted({item.spec.node_name for item in self._objects if isinstance(item, Pod)} - {""})
@@ -226,7 +226,7 @@ class _Play:
             said = self._calls.call(asked.name, "Filter", asked.filter_nodes, cycle, pod, view).status(0)
         return _said(said), _said(self._ask(pod, state=after)["Filter"].get(node))
 
-    def _after_changes(self) -> Iterator[Finding]:
+    def _after_changes(self) -> Iterator[PluginFault]:
         """Yield, once each, where a kept answer or a new plugin's is another one, or hints miss a change."""
         told: set[str] = set()
         heard: list[StateChange] = []
@@ -246,7 +246,7 @@ class _Play:
 
     def _after_change(
         self, pod: Pod, old: Answer, new: Answer, when: str, heard: Sequence[StateChange]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[PluginFault]:
         fresh = self._ask(pod, self._subject.make(self._core))
         if self._errors:
             yield self._failure(self._errors[0], pod)

@@ -19,7 +19,7 @@ from typing import Any
 
 from mooring.framework import Plugin
 from mooring.framework.points import POINTS, calls_of
-from mooring.plugin_check.findings import Finding, Home, home_of, is_below
+from mooring.plugin_check.findings import Home, PluginFault, home_of, is_below
 from mooring.plugin_check.outside import read_by
 
 _EVALUATING = (point.base for point in POINTS.values() if point.evaluates)
@@ -48,7 +48,7 @@ Root = tuple[str, str]
 """The owner of a value: a class and an attribute, a module and a global, or a function and a variable."""
 
 
-def impurities(plugin: Plugin[Any]) -> list[Finding]:
+def impurities(plugin: Plugin[Any]) -> list[PluginFault]:
     """Return the lines of a plugin, once it is made, that break the promise, in their order."""
     home = home_of(type(plugin))
     waiting = [each for name in ANSWERING for each in _own(_members(plugin, name), home)]
@@ -161,11 +161,11 @@ class _Text:
         }
         self.reached = [each for node in self._loads() for each in self._reach(node)]
 
-    def findings(self, changed: set[Root]) -> Iterator[Finding]:
+    def findings(self, changed: set[Root]) -> Iterator[PluginFault]:
         """Yield what breaks the promise, given what any function changes."""
         code, told = self._function.__code__, set(self.changed)
         for target, owned in self.changed.items():
-            yield Finding.at(code, f"changes {_shown(owned)}", KEEP_IN_STATE, target.lineno)
+            yield PluginFault.at(code, f"changes {_shown(owned)}", KEEP_IN_STATE, target.lineno)
         for node in self._loads():
             value, root = self._value(node), self._root(node)
             what, remedy = ("", "") if value is _UNKNOWN else read_by(value)
@@ -177,7 +177,7 @@ class _Text:
                 # The rest of the expression follows from this.
                 told.update(ast.walk(node))
                 shown = "" if remedy in (KEEP_IN_STATE, READ_ARGUMENTS) else f" ({ast.unparse(node)})"
-                yield Finding.at(code, f"reads {what}{shown}", remedy, node.lineno)
+                yield PluginFault.at(code, f"reads {what}{shown}", remedy, node.lineno)
 
     def _loads(self) -> list[Any]:
         return [

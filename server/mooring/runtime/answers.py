@@ -22,10 +22,12 @@ from mooring.runtime.cycle.explain import (
     NominatedPod,
     RequestedResource,
     candidates_of,
+    finding_document,
     keeping_room,
     preemption_document,
 )
 from mooring.runtime.cycle.filters_read import asked_plugins, helped_by_pods
+from mooring.runtime.cycle.findings import Findings, findings_of
 from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import Found, select
 from mooring.runtime.cycle.group_cycle import PLACEMENTS_GATE, topology_keys, waiting_pods

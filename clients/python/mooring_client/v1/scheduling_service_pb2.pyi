@@ -10,6 +10,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring_client.v1 import errors_pb2 as _errors_pb2
+from mooring_client.v1 import findings_pb2 as _findings_pb2
 from mooring_client.v1 import nodes_pb2 as _nodes_pb2
 from mooring_client.v1 import objects_pb2 as _objects_pb2
 from mooring_client.v1 import verdicts_pb2 as _verdicts_pb2
@@ -1697,6 +1698,7 @@ class ExplainResponse(_message.Message):
     OTHERWISE_FIELD_NUMBER: _builtins.int
     OTHERWISE_POSITION_FIELD_NUMBER: _builtins.int
     OTHER_PENDING_COUNT_FIELD_NUMBER: _builtins.int
+    FINDINGS_FIELD_NUMBER: _builtins.int
     weight_sum: _builtins.int
     """As in ScoreResponse."""
     selected_position: _builtins.int
@@ -1785,6 +1787,12 @@ class ExplainResponse(_message.Message):
         otherwise.
         """
 
+    @_builtins.property
+    def findings(self) -> _findings_pb2.Findings:
+        """What the plugins found that reject the pod or the nodes. Absent if nothing is rejected, and in explanations that were kept
+        since the decision.
+        """
+
     def __init__(
         self,
         *,
@@ -1814,10 +1822,11 @@ class ExplainResponse(_message.Message):
         otherwise: _verdicts_pb2.Verdict | None = ...,
         otherwise_position: _builtins.int | None = ...,
         other_pending_count: _builtins.int = ...,
+        findings: _findings_pb2.Findings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "nodes", b"nodes", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "verdict", b"verdict", "verdicts", b"verdicts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "findings", b"findings", "nodes", b"nodes", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "verdict", b"verdict", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "other_pending_count", b"other_pending_count", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "tie_positions", b"tie_positions", "totals", b"totals", "verdict", b"verdict", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "findings", b"findings", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "other_pending_count", b"other_pending_count", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "tie_positions", b"tie_positions", "totals", b"totals", "verdict", b"verdict", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__otherwise_position: _TypeAlias = _typing.Literal["otherwise_position"]  # noqa: Y015
     _WhichOneofArgType__otherwise_position: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position"]  # noqa: Y015

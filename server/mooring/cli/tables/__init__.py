@@ -42,6 +42,8 @@ def print_explanation(document: dict[str, Any], view: View | None = None) -> Non
         if outcome["code"] != "Success" or outcome["nodes"] is not None:
             only = "" if outcome["nodes"] is None else f" only {', '.join(outcome['nodes'])}"
             print_line(f"PreFilter {plugin}: {outcome['code']} {', '.join(outcome['reasons'])}{only}")
+    for finding in document.get("findings", ()):
+        print_line(f"whatever the node: {finding['plugin']}: {finding['text']}", "red")
     names = ShortNames.of(document["nodes"], whole=view.wide)
     selected = but_for_that(document)["selected"]
     nodes = sorted(document["nodes"].items(), key=partial(_rank, selected))
@@ -55,7 +57,7 @@ def print_explanation(document: dict[str, Any], view: View | None = None) -> Non
         print_nodes(rejected[:most], names)
         _print_rest(len(rejected) - most, "rejected")
     elif rejected:
-        print_reasons(rejected, document["resources"], names)
+        print_reasons(rejected, names)
     for node, pods in islice(((name, document["nominated"].get(name)) for name, _ in rejected), most):
         if pods:
             print_line(f"{names.short(node)} keeps room for {named(pods)}")

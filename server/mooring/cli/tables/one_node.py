@@ -8,11 +8,9 @@ from typing import Any
 from rich.text import Text
 
 from mooring.cli.console import print_line, print_table
-from mooring.cli.tables.amounts import lacking_resource
 from mooring.cli.tables.names import ShortNames
 from mooring.cli.tables.preemption import price_of
-from mooring.cli.tables.rejected import named, reasons_of
-from mooring.framework.resources import amount
+from mooring.cli.tables.rejected import named, said_of
 from mooring.serving.logs import printable
 
 Document = dict[str, Any]
@@ -25,11 +23,11 @@ def print_node(document: Document, name: str) -> None:
         print_line(f"{name}: rejected", "red")
         print_table(
             ("REJECTED BY", "REASON"),
-            [(plugin, Text(printable(said), "red")) for plugin, said in _said(document, name)],
+            [(plugin, Text(printable(said), "red")) for plugin, said in said_of(node)],
         )
-        pods = document["nominated"].get(name)
-        if pods and not any(lacking_resource(reason) for _, reason in reasons_of(node)):
+        if pods := document["nominated"].get(name):
             print_line(f"{name} keeps room for {named(pods)}")
+        _print_changes(node)
         for candidate in (document["preemption"] or {}).get("candidates", ()):
             if candidate["node"] == name:
                 print_line(f"room could be made on {name}: {price_of(candidate)}")
@@ -47,12 +45,23 @@ def print_node(document: Document, name: str) -> None:
     print_comparison(document, name, selected)
 
 
+def _print_changes(node: Document) -> None:
+    """Print the smallest change on either side that ends each thing in the way."""
+    rows = [
+        (each["subject"], each["podChange"] or "-", each["nodeChange"] or "-")
+        for each in node.get("findings", ())
+        if each["podChange"] or each["nodeChange"]
+    ]
+    if rows:
+        print_table(("IN THE WAY", "CHANGE OF THE POD", "OR OF THE NODE"), rows)
+
+
 def print_comparison(document: Document, first: str, second: str) -> None:
     """Print the scores of two nodes side by side, and what rejects one of them."""
     nodes = document["nodes"]
     for name in (first, second):
         if is_rejected(nodes[name]):
-            said = "; ".join(f"{plugin}: {text}".removeprefix(": ") for plugin, text in _said(document, name))
+            said = "; ".join(f"{plugin}: {text}".removeprefix(": ") for plugin, text in said_of(nodes[name]))
             print_line(f"{name}: rejected: {printable(said)}", "red")
     mine, other = nodes[first]["scores"], nodes[second]["scores"]
     if not (mine and other):
@@ -109,29 +118,6 @@ def _rank(document: Document, name: str) -> str:
     if mine is None:
         return "not scored"
     return f"number {1 + sum(total > mine for total in totals)} of {len(totals)}"
-
-
-def _said(document: Document, name: str) -> Iterator[tuple[str, str]]:
-    """Yield each rejecting plugin and its reason, with the amounts that it is about."""
-    for plugin, reason in reasons_of(document["nodes"][name]):
-        resource = lacking_resource(reason)
-        if resource in document["resources"]:
-            yield plugin, f"{reason}: {_amounts(document, resource, name)}"
-        else:
-            yield plugin, reason
-
-
-def _amounts(document: Document, resource: str, name: str) -> str:
-    found = document["resources"][resource]
-    kept = found["kept"].get(name, 0)
-    needs, free = (
-        amount(resource, found["requested"]),
-        amount(resource, max(found["free"].get(name, 0) + kept, 0)),
-    )
-    if not kept:
-        return f"needs {needs}, {free} free"
-    by = named(document["nominated"][name])
-    return f"needs {needs}; {free} free, {amount(resource, kept)} kept for {by}"
 
 
 def _winning_weights(document: Document, name: str) -> Iterator[tuple[str, int]]:

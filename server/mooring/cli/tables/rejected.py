@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from mooring.cli.console import print_table
-from mooring.cli.tables.amounts import lacking_resource
 from mooring.cli.tables.names import ShortNames
-from mooring.framework.resources import amount
 from mooring.serving.logs import printable
 
 EXAMPLES = 3
@@ -19,32 +17,70 @@ EXAMPLES = 3
 Node = tuple[str, dict[str, Any]]
 Reason = tuple[str, str]
 """A plugin, and what it said."""
+Cause = tuple[str, str, str]
+"""A plugin, with the code and the subject of a finding, or with a reason."""
 
 
-def print_reasons(nodes: Sequence[Node], resources: Mapping[str, Any], names: ShortNames) -> None:
-    """Print each reason with the number of nodes, some of them, and the one that is closest to fit."""
-    groups: dict[Reason, list[str]] = {}
-    alone: dict[Reason, str] = {}
+def print_reasons(nodes: Sequence[Node], names: ShortNames) -> None:
+    """Print each cause with the number of nodes, some of them, and the one that is closest to fit."""
+    groups: dict[Cause, list[tuple[Node, dict[str, Any]]]] = {}
     for name, node in nodes:
-        found = list(reasons_of(node))
-        for pair in found:
-            groups.setdefault(pair, []).append(name)
-        if len(found) == 1 and "rejections" in node:
-            alone.setdefault(found[0], name)
-    rows = []
-    for (plugin, reason), those in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        said = printable(f"{plugin}: {reason}".removeprefix(": "))
-        shown = " ".join(names.short(name) for name in those[:EXAMPLES])
-        more = " ..." if len(those) > EXAMPLES else ""
-        only = alone.get((plugin, reason))
-        closest = _closest(reason, those, resources, names) or (
-            f"{names.short(only)}: nothing else rejects it" if only else ""
-        )
-        rows.append((str(len(those)), Text(said, "red"), closest, shown + more))
+        for cause, finding in _causes(node):
+            groups.setdefault(cause, []).append(((name, node), finding))
+    rows = [
+        _row(some, names) for _, some in sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
+    ]
     if any(row[2] for row in rows):
         print_table(("NODES", "REJECTED BY", "CLOSEST", "SUCH AS"), rows)
     else:
         print_table(("NODES", "REJECTED BY", "SUCH AS"), [(row[0], row[1], row[3]) for row in rows])
+
+
+def _row(some: Sequence[tuple[Node, dict[str, Any]]], names: ShortNames) -> tuple[str, Text, str, str]:
+    """Return the row of the nodes that one cause rejects."""
+    (name, node), finding = min(some, key=lambda each: (_things_in_the_way(each[0][1]), _missing(each[1])))
+    same = not finding.get("amounts") and len({each["message"] for _, each in some}) == 1
+    said = finding["message"] if same else _title(finding)
+    closest = "" if same else f"{finding['message']} ({names.short(name)})"
+    if not closest and "rejections" in node and _things_in_the_way(node) == 1:
+        closest = f"{names.short(name)}: nothing else rejects it"
+    shown = " ".join(names.short(each) for (each, _), _ in some[:EXAMPLES])
+    more = " ..." if len(some) > EXAMPLES else ""
+    plugin = finding["plugin"]
+    text = Text(printable(f"{plugin}: {said}".removeprefix(": ")), "red")
+    return str(len(some)), text, closest, shown + more
+
+
+def _title(finding: dict[str, Any]) -> str:
+    """Return the reason of a finding, with its subject."""
+    reason, subject = finding["reason"], finding["subject"]
+    return f"{reason}: {subject}" if subject and subject not in reason else reason
+
+
+def _causes(node: dict[str, Any]) -> Iterator[tuple[Cause, dict[str, Any]]]:
+    """Yield the causes that reject a node; those of plugins that found nothing are their reasons."""
+    for rejection in rejections_of(node):
+        plugin, reasons = rejection["plugin"], rejection["reasons"] or [""]
+        found = [each for each in node.get("findings", ()) if plugin in ("", each["plugin"])]
+        for each in found:
+            about = (reason for reason in reasons if each["subject"] and reason.endswith(each["subject"]))
+            # Nodes that lack different amounts of one thing share a row.
+            code = "" if each["amounts"] else each["code"]
+            yield (each["plugin"], code, each["subject"]), {**each, "reason": next(about, reasons[0])}
+        for reason in () if found else reasons:
+            yield (plugin, reason, ""), {"plugin": plugin, "message": reason, "reason": reason}
+
+
+def _things_in_the_way(node: dict[str, Any]) -> int:
+    return sum(1 for _ in _causes(node))
+
+
+def _missing(finding: dict[str, Any]) -> float:
+    """Return the missing part of a request, to compare nodes; 0 if nothing is counted."""
+    amounts = finding.get("amounts")
+    if not amounts or not amounts["asked"]:
+        return 0.0
+    return float(amounts["asked"] + amounts["taken"] - amounts["limit"]) / float(amounts["asked"])
 
 
 def print_nodes(nodes: Sequence[Node], names: ShortNames) -> None:
@@ -59,30 +95,15 @@ def rejections_of(node: dict[str, Any]) -> list[dict[str, Any]]:
     return node.get("rejections") or [node["status"]]
 
 
-def reasons_of(node: dict[str, Any]) -> Iterator[Reason]:
-    """Yield each reason why a node is rejected."""
-    for rejection in rejections_of(node):
-        for reason in rejection["reasons"] or [""]:
-            yield rejection["plugin"], reason
+def said_of(node: dict[str, Any]) -> Iterator[Reason]:
+    """Yield each rejecting plugin with its findings, or with its reason if there are none."""
+    for (plugin, _, _), finding in _causes(node):
+        yield plugin, finding.get("text") or finding["message"]
 
 
 def _rejection(node: dict[str, Any]) -> str:
-    texts = (f"{rejection['plugin']}: {', '.join(rejection['reasons'])}" for rejection in rejections_of(node))
+    texts = (f"{plugin}: {said}" for plugin, said in said_of(node))
     return printable("; ".join(text.removeprefix(": ") for text in texts))
-
-
-def _closest(reason: str, nodes: Sequence[str], resources: Mapping[str, Any], names: ShortNames) -> str:
-    """Return how much of a resource is needed, and the most that one of the nodes has left."""
-    name = lacking_resource(reason)
-    if name not in resources:
-        return ""
-    free = resources[name]["free"]
-    best = max(nodes, key=lambda node: free.get(node, 0))
-    needed, kept = amount(name, resources[name]["requested"]), resources[name]["kept"].get(best, 0)
-    there = amount(name, max(free.get(best, 0) + kept, 0))
-    if kept:
-        return f"needs {needed} {name}; {there} free, {amount(name, kept)} kept ({names.short(best)})"
-    return f"needs {needed} {name}, largest free {there} ({names.short(best)})"
 
 
 def named(nominated: Sequence[dict[str, Any]]) -> str:

@@ -10,10 +10,12 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Finding,
     Handle,
     HintedEvent,
     Int32s,
     Int64s,
+    NodeInfo,
     NodeView,
     Normalizer,
     Part,
@@ -21,6 +23,7 @@ from mooring.framework import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    ReasonCode,
     ScorePlugin,
     Status,
     Verdicts,
@@ -38,6 +41,7 @@ from mooring.framework.node_selector import (
 from mooring.framework.objects import NodeAffinityTerms, NodeSelector, NodeSelectorTerm
 from mooring.framework.upstream import Upstream
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
+from mooring.plugins.node_affinity.findings import affinity_mismatch, conflict, mismatches
 from mooring.plugins.node_affinity.hints import events
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
@@ -96,6 +100,21 @@ class NodeAffinity(
         if self._added_required is not None:
             codes[~selector_matches(self._added_required, nodes)] = 2
         return Verdicts(codes, _STATUSES)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        required = _affinity(pod).required_during_scheduling_ignored_during_execution
+        if node is None:
+            return [conflict(required)] if required is not None else ()
+        found = list(mismatches(pod, required, node))
+        if self._added_required is not None:
+            code, whose = (
+                ReasonCode.ENFORCED_AFFINITY_MISMATCH,
+                "the affinity of the scheduler's configuration",
+            )
+            found += affinity_mismatch(code, whose, self._added_required, node.node)
+        return found
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         preferred = _affinity(pod).preferred_during_scheduling_ignored_during_execution

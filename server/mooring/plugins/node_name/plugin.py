@@ -12,13 +12,16 @@ from mooring.framework import (
     CycleState,
     EventResource,
     FilterPlugin,
+    Finding,
     HintedEvent,
     KubeVersion,
+    NodeInfo,
     NodeView,
     Part,
     Pod,
     PreFilterPlugin,
     PreFilterResult,
+    ReasonCode,
     Status,
     Verdicts,
 )
@@ -56,3 +59,20 @@ class NodeName(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
             return Verdicts.passed(len(nodes))
         others = np.not_equal(nodes.rows, nodes.table.index.get(wanted, -1))
         return Verdicts.reject_where(others, Status.unresolvable(REASON))
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        wanted = pod.spec.node_name
+        unknown = node is not None and wanted not in node.snapshot.nodes.index
+        said = f"the pod names the node {wanted}{', which does not exist' if unknown else ''}"
+        return [
+            Finding(
+                ReasonCode.NODE_NAME_MISMATCH,
+                wanted,
+                said,
+                asked=wanted,
+                present=node.name if node is not None else "",
+                pod_change="leave spec.nodeName empty",
+            )
+        ]

@@ -11,6 +11,7 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Finding,
     HintedEvent,
     NodeInfo,
     NodeTable,
@@ -19,11 +20,13 @@ from mooring.framework import (
     Pod,
     PodChange,
     PreFilterPlugin,
+    ReasonCode,
     Status,
     Verdicts,
 )
 from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.deadline import timely
+from mooring.framework.findings import pod_holder
 from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
 from mooring.framework.upstream import Upstream
 from mooring.plugins.node_ports.hints import events
@@ -84,6 +87,40 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
         for port in timely(note.wanted):
             taken[_rows_with(port, nodes.table, note.given_back)] = True
         return Verdicts.reject_where(nodes.take(taken), Status.unschedulable(REASON))
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        records = node.records if node is not None else ()
+        ports = [(each, record) for record in records for each in record.kind.usage.host_ports]
+        found = []
+        for wanted in host_ports(pod.spec):
+            users = [
+                pod_holder(record, note=_written(each)) for each, record in ports if _collide(wanted, each)
+            ]
+            if users:
+                finding = Finding(
+                    ReasonCode.PORT_TAKEN,
+                    _written(wanted),
+                    f"host port {_written(wanted)} is taken",
+                    asked=_written(wanted),
+                    present=", ".join(dict.fromkeys(each.note for each in users)),
+                    pod_change="use another host port, or none",
+                    node_change=f"remove {', '.join(each.name for each in users)} from the node",
+                )
+                found.append(finding.held_by(users))
+        return found
+
+
+def _collide(one: HostPort, other: HostPort) -> bool:
+    same = (one.protocol, one.port) == (other.protocol, other.port)
+    return same and (one.host_ip == other.host_ip or ANY_ADDRESS in (one.host_ip, other.host_ip))
+
+
+def _written(port: HostPort) -> str:
+    """Return a port as people write it; every address goes without saying."""
+    address = "" if port.host_ip == ANY_ADDRESS else f"{port.host_ip}:"
+    return f"{address}{port.port}/{port.protocol}"
 
 
 def _ports_of(pod: Pod, node: NodeInfo) -> set[tuple[str, HostPort]]:

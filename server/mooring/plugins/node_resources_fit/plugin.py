@@ -12,10 +12,12 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Finding,
     Handle,
     HintedEvent,
     Int32s,
     Int64s,
+    NodeInfo,
     NodeView,
     Part,
     PlacementScorePlugin,
@@ -30,6 +32,7 @@ from mooring.framework import (
 )
 from mooring.framework.batch import BatchPlugin, BatchScorer, add_scores
 from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
+from mooring.framework.findings import NominatedPods
 from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
@@ -46,6 +49,7 @@ from mooring.plugins.node_resources_fit.filtering import (
     lacking,
     room,
 )
+from mooring.plugins.node_resources_fit.findings import shortages
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.placements import RequestedTogether, placement_scores
 from mooring.plugins.node_resources_fit.scoring import (
@@ -110,6 +114,16 @@ class NodeResourcesFit(
         requests: Requests = state.read(_PRE_FILTER, tuple)
         by_devices = self._devices.of(requests, nodes.snapshot.objects)
         return room(requests, nodes, by_devices)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return ()
+        requests: Requests = state.read(_PRE_FILTER, tuple)
+        by_devices = self._devices.of(requests, node.snapshot.objects)
+        nominated = state.get(NominatedPods, NominatedPods) or ()
+        return list(shortages(requests, node, nominated, by_devices, self._rules))
 
     def count_room(self, pod: Pod, nodes: NodeView) -> Int64s | None:
         requests = self._checked_requests(pod)

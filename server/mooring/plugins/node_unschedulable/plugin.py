@@ -8,12 +8,15 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Finding,
     HintedEvent,
     KubeVersion,
+    NodeInfo,
     NodeView,
     Part,
     Pod,
     PreFilterPlugin,
+    ReasonCode,
     Status,
     Verdicts,
 )
@@ -48,3 +51,19 @@ class NodeUnschedulable(PreFilterPlugin[None], FilterPlugin[None], CacheablePlug
         if tolerated(CORDON, pod.spec.tolerations):
             return Verdicts.passed(len(nodes))
         return Verdicts.reject_where(nodes.take(nodes.table.unschedulable), Status.unresolvable(REASON))
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return ()
+        return [
+            Finding(
+                ReasonCode.NODE_CORDONED,
+                node.name,
+                "the node is cordoned",
+                present="spec.unschedulable: true",
+                pod_change=f"tolerate {CORDON.key}:{CORDON.effect}",
+                node_change=f"kubectl uncordon {node.name}",
+            )
+        ]

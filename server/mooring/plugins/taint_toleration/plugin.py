@@ -10,11 +10,13 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Finding,
     Handle,
     HintedEvent,
     Int32s,
     Int64s,
     KubeVersion,
+    NodeInfo,
     NodeView,
     Normalizer,
     Part,
@@ -31,6 +33,7 @@ from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.deadline import timely
 from mooring.framework.taints import tolerated, untolerated
 from mooring.framework.upstream import Upstream
+from mooring.plugins.taint_toleration.findings import taint_finding
 from mooring.plugins.taint_toleration.hints import events
 
 REASON = "node(s) had untolerated taint(s)"
@@ -79,6 +82,17 @@ class TaintToleration(
 
         codes = _by_taint_set(nodes, verdict)
         return Verdicts(codes, tuple(statuses))
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        tolerations, taints = pod.spec.tolerations, node.taints if node else ()
+        hard = (taint for taint in taints if taint.effect != _PREFER_NO_SCHEDULE)
+        return [
+            taint_finding(taint, tolerations, comparing=self._comparing)
+            for taint in hard
+            if not self._tolerated(taint, tolerations)
+        ]
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         state.write(

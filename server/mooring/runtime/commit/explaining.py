@@ -21,6 +21,7 @@ from mooring.runtime.commit.asked_group import (
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.findings import findings_of
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -60,7 +61,10 @@ def explained(  # noqa: PLR0913 - all that Explain and its commands may ask of a
     )
     pods, own = engine.state.snapshot.pods, engine.state.snapshot.pods.get(pod.metadata.uid)
     others = pods.pending_count - (own is not None and own.pending)
-    explanation = Explanation.of(choice, seed, warnings, assigned_node, held=held, others=others)
+    found = findings_of(choice.evaluation.by(profile), engine.calls(profile, progress), held)
+    explanation = Explanation.of(
+        choice, seed, warnings, assigned_node, held=held, others=others, findings=found
+    )
     if group_room is not None:
         explanation = replace_struct(
             explanation,

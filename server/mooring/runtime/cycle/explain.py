@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mooring.framework import SUCCESS, Code, Int32s, Int64s, NodeView, Status
+from mooring.framework import SUCCESS, Code, Finding, Holder, Int32s, Int64s, NodeView, Status
 from mooring.framework.disruption_budgets import DisruptionBudgets
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import PodDisruptionBudget
@@ -22,6 +22,7 @@ from mooring.framework.preemption import Candidate
 from mooring.framework.resources import PODS
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation, PreFilterOutcome, Scores
+from mooring.runtime.cycle.findings import NO_FINDINGS, Findings
 from mooring.runtime.cycle.what_if import guest_records
 from mooring.runtime.profiles.profiles import left_alone
 
@@ -101,6 +102,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         assigned_node: The node that the pod is on already, "" = none: the rest says where it would go today.
         start_time: Since when the kubelet there has had it, as in the pod's status; None = not known.
         others: How many other pods are pending; none of them is placed here.
+        findings: The facts behind the rejections; empty in explanations without them.
         warnings: The profile's warnings to the caller.
     """
 
@@ -131,6 +133,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     assigned_node: str = ""
     start_time: str | None = None
     others: int = 0
+    findings: Findings = NO_FINDINGS
     warnings: Sequence[str] = ()
 
     @classmethod
@@ -143,6 +146,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         *,
         held: Status = SUCCESS,
         others: int = 0,
+        findings: Findings = NO_FINDINGS,
     ) -> Explanation:
         """Return the explanation of ``choice``, with ``warnings`` after those of its profile, for a pod that
         is on ``assigned_node`` already, or ``held`` back.
@@ -162,6 +166,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             seed=seed,
             held=held,
             others=others,
+            findings=findings,
             status=evaluation.status,
             message=evaluation.message,
             nodes=[names[row] for row in evaluation.rows.tolist()],
@@ -209,7 +214,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ``free`` amounts and those above 0 that nominated pods have ``kept``. ``nominated`` are these pods.
         ``preemption`` is as in ``preemption_document``. ``otherwise`` has ``status`` and ``selected`` without
         gates and group, if these hold the pod back. ``otherPending`` counts the other pending pods.
-        ``assignedNode`` and ``startTime`` are null unless the pod is on a node already.
+        ``findings`` are those about the pod as a whole, and in each rejected node those about it, as in
+        ``finding_document``. ``assignedNode`` and ``startTime`` are null unless the pod is on a node already.
         """
         verdict = {
             "status": {**_status(self.status), "message": self.message},
@@ -244,6 +250,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             },
             "nominated": self._nominated(),
             "preemption": preemption_document(self.room_on, self.candidates),
+            "findings": [finding_document(each) for each in self.findings.of_pod],
             "otherPending": self.others,
             "warnings": list(self.warnings),
             "assignedNode": self.assigned_node or None,
@@ -257,6 +264,9 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         for position, (name, code) in enumerate(zip(self.nodes, self.codes.tolist(), strict=True)):
             scores, total = scored.get(position, ({}, None))
             entry: Document = {"status": statuses[code], "scores": scores, "total": total}
+            if code:
+                found = self.findings.by_node[position] if self.findings.by_node else ()
+                entry["findings"] = [finding_document(each) for each in found]
             if self.rejections is not None:
                 entry["rejections"] = [_status(status) for status in self.rejections[position]]
             nodes[name] = entry
@@ -311,6 +321,42 @@ def candidates_of(evaluation: Evaluation, node_name: str = "") -> tuple[Candidat
         Candidate(each.node_name, each.victims, each.violations, budgets.violated_by(each.victims))
         for each in wanted
     )
+
+
+def finding_document(finding: Finding) -> Document:
+    """Return a finding as JSON.
+
+    Keys: ``code``, ``plugin``, ``kind`` and ``subject``; ``message``, and ``text``, which goes on with the
+    holders; ``asked`` and ``present``; ``amounts`` with ``asked``, ``taken`` and ``limit``, or null;
+    ``holders``, each with ``kind``, ``name``, ``amount`` or null, ``note`` and ``node``, and the number of
+    ``otherHolders``; ``podChange`` and ``nodeChange``.
+    """
+    amounts = finding.amounts
+    return {
+        "code": finding.code_label,
+        "plugin": finding.plugin,
+        "kind": finding.kind.label,
+        "subject": finding.subject,
+        "message": finding.message,
+        "text": finding.text,
+        "asked": finding.asked,
+        "present": finding.present,
+        "amounts": amounts and {"asked": amounts.asked, "taken": amounts.taken, "limit": amounts.limit},
+        "holders": [_holder_document(each) for each in finding.holders],
+        "otherHolders": finding.other_holders,
+        "podChange": finding.pod_change,
+        "nodeChange": finding.node_change,
+    }
+
+
+def _holder_document(holder: Holder) -> Document:
+    return {
+        "kind": holder.kind.label,
+        "name": holder.name,
+        "amount": holder.amount,
+        "note": holder.note,
+        "node": holder.node,
+    }
 
 
 def preemption_document(node: str, candidates: Sequence[Candidate]) -> Document | None:

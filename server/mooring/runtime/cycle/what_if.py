@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
+from mooring.framework import SUCCESS, CycleState, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
 from mooring.framework.cacheable import dependencies_of
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_requests import PodUsage
@@ -45,6 +45,11 @@ class NodesWhatIf:
         self._steady = _steady(evaluation) if isinstance(pods, PodsAsSums) else frozenset()
         self._passed: set[str] = set()
         self._known_guests: dict[str, list[Pod]] = {}
+
+    @property
+    def state(self) -> CycleState:
+        """What PreFilter wrote, with the pods as they are now."""
+        return self._cycle_state
 
     def add(self, node_name: str, pod: Pod) -> None:
         self._pods.add(node_name, pod)

@@ -19,6 +19,7 @@ from mooring.runtime.answers import (
 )
 from mooring.service.wire.answers import score_message, selected_verdicts
 from mooring.service.wire.columns import put
+from mooring.service.wire.findings import add_findings, findings_in
 from mooring.service.wire.node_names import NO_ROW, listed_names
 from mooring.service.wire.objects import candidate_message, candidate_of, status_message, status_of, verdicts
 from mooring.service.wire.selection import NO_NODES
@@ -81,6 +82,8 @@ def to_response(
         put(response, "totals", explanation.scores.totals)
     _add_verdict(response, explanation, places)
     _add_amounts(response, explanation, len(listed), places)
+    if explanation.findings:
+        add_findings(response.findings, explanation.findings, places)
     if explanation.rejections is not None:
         _add_rejections(response, explanation, places)
     return response
@@ -129,6 +132,7 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         warnings=tuple(response.warnings),
         assigned_node=response.assigned_node,
         others=response.other_pending_count,
+        findings=findings_in(response.findings, len(nodes)),
         start_time=response.start_time.ToJsonString() if response.HasField("start_time") else None,
     )
 

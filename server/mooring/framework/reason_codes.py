@@ -1,0 +1,133 @@
+"""The reason codes: why a pod gets no node, in words that stay.
+
+One table, from which the wire's enum, ``docs/reason-codes.md`` and the grouping of reasons are checked or
+made. A code is never renamed, renumbered or used for another cause; new ones come at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+
+
+class SubjectKind(Enum):
+    """The kind of a subject. The number is that on the wire."""
+
+    OTHER = 1
+    RESOURCE = 2
+    TAINT = 3
+    NODE_SELECTOR = 4
+    NODE = 5
+    PORT = 6
+    SPREAD_CONSTRAINT = 7
+    POD_AFFINITY_TERM = 8
+    CLAIM = 9
+    VOLUME = 10
+    VOLUME_DRIVER = 11
+    STORAGE_CLASS = 12
+    RESOURCE_CLAIM = 13
+    DEVICE_REQUEST = 14
+    DEVICE = 15
+    FEATURE = 16
+    SCHEDULING_GATE = 17
+    POD_GROUP = 18
+    EXTENDER = 19
+    FIELD = 20
+    VICTIM = 21
+
+    @property
+    def label(self) -> str:
+        """The kind as documents write it, for example ``SpreadConstraint``."""
+        return self.name.title().replace("_", "")
+
+
+class ReasonCode(Enum):
+    """A cause of rejection; ``docs/reason-codes.md`` says what each means.
+
+    Attributes:
+        number: Its number on the wire.
+        plugin: The plugin that gives it; "" for mooring itself.
+        kind: The kind of its subjects.
+        of_pod: Whether it holds for the pod as a whole, whatever the node.
+    """
+
+    number: int
+    plugin: str
+    kind: SubjectKind
+    of_pod: bool
+
+    def __init__(self, number: int, plugin: str, kind: SubjectKind, *of_pod: bool) -> None:
+        self.number, self.plugin, self.kind, self.of_pod = number, plugin, kind, any(of_pod)
+
+    @property
+    def label(self) -> str:
+        """The code as documents and metrics write it, for example ``TaintNotTolerated``."""
+        return self.name.title().replace("_", "")
+
+    INSUFFICIENT_RESOURCE = 1, "NodeResourcesFit", SubjectKind.RESOURCE
+    NODE_TOO_SMALL = 2, "NodeResourcesFit", SubjectKind.RESOURCE
+    RESOURCE_NOT_OFFERED = 3, "NodeResourcesFit", SubjectKind.RESOURCE
+    TOO_MANY_PODS = 4, "NodeResourcesFit", SubjectKind.RESOURCE
+    TAINT_NOT_TOLERATED = 5, "TaintToleration", SubjectKind.TAINT
+    NODE_SELECTOR_MISMATCH = 6, "NodeAffinity", SubjectKind.NODE_SELECTOR
+    NODE_AFFINITY_MISMATCH = 7, "NodeAffinity", SubjectKind.NODE_SELECTOR
+    ENFORCED_AFFINITY_MISMATCH = 8, "NodeAffinity", SubjectKind.NODE_SELECTOR
+    NODE_AFFINITY_CONFLICT = 9, "NodeAffinity", SubjectKind.NODE_SELECTOR, True
+    NODE_NAME_MISMATCH = 10, "NodeName", SubjectKind.NODE
+    NODE_CORDONED = 11, "NodeUnschedulable", SubjectKind.NODE
+    PORT_TAKEN = 12, "NodePorts", SubjectKind.PORT
+    SPREAD_SKEW = 13, "PodTopologySpread", SubjectKind.SPREAD_CONSTRAINT
+    SPREAD_LABEL_MISSING = 14, "PodTopologySpread", SubjectKind.SPREAD_CONSTRAINT
+    POD_AFFINITY_NOT_NEAR = 15, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
+    POD_AFFINITY_NO_MATCH = 16, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM, True
+    POD_AFFINITY_NO_COMMON_MATCH = 17, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM, True
+    POD_AFFINITY_LABEL_MISSING = 18, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
+    POD_ANTI_AFFINITY = 19, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
+    POD_ANTI_AFFINITY_OF_OTHERS = 20, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
+    POD_AFFINITY_INVALID = 21, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM, True
+
+
+TEXTS: dict[ReasonCode, str] = {
+    ReasonCode.INSUFFICIENT_RESOURCE: "Insufficient <subject>",
+    ReasonCode.TOO_MANY_PODS: "Too many pods",
+    ReasonCode.TAINT_NOT_TOLERATED: "node(s) had untolerated taint(s)",
+    ReasonCode.NODE_AFFINITY_MISMATCH: "node(s) didn't match Pod's node affinity/selector",
+    ReasonCode.ENFORCED_AFFINITY_MISMATCH: "node(s) didn't match scheduler-enforced node affinity",
+    ReasonCode.NODE_AFFINITY_CONFLICT: "pod affinity terms conflict",
+    ReasonCode.NODE_NAME_MISMATCH: "node(s) didn't match the requested node name",
+    ReasonCode.NODE_CORDONED: "node(s) were unschedulable",
+    ReasonCode.PORT_TAKEN: "node(s) didn't have free ports for the requested pod ports",
+    ReasonCode.SPREAD_SKEW: "node(s) didn't match pod topology spread constraints",
+    ReasonCode.SPREAD_LABEL_MISSING: (
+        "node(s) didn't match pod topology spread constraints (missing required label)"
+    ),
+    ReasonCode.POD_AFFINITY_NOT_NEAR: "node(s) didn't match pod affinity rules",
+    ReasonCode.POD_ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
+    ReasonCode.POD_ANTI_AFFINITY_OF_OTHERS: "node(s) didn't satisfy existing pods anti-affinity rules",
+    ReasonCode.POD_AFFINITY_INVALID: "parsing pod: <subject>",
+}
+"""kube-scheduler's text of each code; the codes without one are finer causes behind the text of another one
+of the same plugin."""
+
+_PATTERNS = [
+    (code, re.compile(re.escape(text).replace("<subject>", "(?P<subject>.*)")))
+    for code, text in TEXTS.items()
+]
+
+
+def code_of(plugin: str, reason: str) -> tuple[ReasonCode, str] | None:
+    """Return the code of a rejection whose text alone is known, with the subject that the text names.
+
+    None for reasons that no code has.
+    """
+    for code, pattern in _PATTERNS:
+        if code.plugin == plugin and (found := pattern.fullmatch(reason)):
+            return code, found.groupdict().get("subject") or ""
+    return None
+
+
+def codes_by_plugin() -> Iterator[tuple[str, list[ReasonCode]]]:
+    """Yield each plugin with its codes, in the order of their numbers."""
+    for plugin in dict.fromkeys(code.plugin for code in ReasonCode):
+        yield plugin, [code for code in ReasonCode if code.plugin == plugin]

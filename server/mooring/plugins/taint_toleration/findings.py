@@ -1,0 +1,55 @@
+"""Findings about a taint that a pod does not tolerate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from mooring.framework import Finding, ReasonCode, Taint, Toleration
+from mooring.framework.taints import comparison_fault
+
+_OF_DEAD_NODES = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+
+
+def taint_finding(taint: Taint, tolerations: Collection[Toleration], *, comparing: bool) -> Finding:
+    """Return the finding about ``taint``, with why tolerations of its key don't help."""
+    named = written(taint)
+    why = "; ".join(_misses(taint, tolerations, comparing=comparing))
+    return Finding(
+        ReasonCode.TAINT_NOT_TOLERATED,
+        named,
+        f"taint {named} is not tolerated{f': {why}' if why else ''}",
+        asked=", ".join(_toleration(each) for each in tolerations if each.key == taint.key),
+        present=named,
+        # A pod that tolerates these would be bound to a dead node.
+        pod_change="" if taint.key in _OF_DEAD_NODES else f"tolerate {named}",
+        node_change=f"remove the taint {named}",
+    )
+
+
+def written(taint: Taint) -> str:
+    """Return a taint as kubectl writes it."""
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
+
+
+def _misses(taint: Taint, tolerations: Collection[Toleration], *, comparing: bool) -> Iterator[str]:
+    """Yield why tolerations of this key don't bear the taint."""
+    for each in tolerations:
+        if each.key != taint.key:
+            continue
+        if each.effect not in ("", taint.effect):
+            yield f"the toleration is for {each.effect}"
+        elif each.operator in ("Gt", "Lt"):
+            if not comparing:
+                gate = "TaintTolerationComparisonOperators"
+                yield f"operator {each.operator} counts for nothing unless the feature gate {gate} is on"
+            else:
+                yield comparison_fault(each, taint)
+        elif each.operator in ("", "Equal"):
+            yield f'the toleration is for the value "{each.value}"'
+
+
+def _toleration(each: Toleration) -> str:
+    operator = each.operator or "Equal"
+    value = "" if operator == "Exists" else f" {each.value}"
+    return f"{each.key} {operator}{value}{f':{each.effect}' if each.effect else ''}"
