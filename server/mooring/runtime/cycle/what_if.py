@@ -48,7 +48,7 @@ class NodesWhatIf:
 
     @property
     def state(self) -> CycleState:
-        """What PreFilter wrote, with the pods as they are now."""
+        """The cycle state, with the pods as they are now."""
         return self._cycle_state
 
     def add(self, node_name: str, pod: Pod) -> None:
