@@ -2281,7 +2281,7 @@ type SuggestChangesRequest struct {
 	Seed uint64 `protobuf:"varint,6,opt,name=seed,proto3" json:"seed,omitempty"`
 	// REQUIRED unless there is a pod. The group, decided as by ScheduleGroups.
 	Group *GroupToSchedule `protobuf:"bytes,7,opt,name=group,proto3" json:"group,omitempty"`
-	// OPTIONAL. How long to look, about; complete is false if that was not enough, and preemption is left out. An answer
+	// OPTIONAL. The processor time to take, about; complete is false if that was not enough, and preemption is left out. An answer
 	// without session, nodes, kinds and seed may be one of the last minute about a pod of the same template, whose first set
 	// of changes still does. So advice costs little. Default: until all was tried.
 	TimeLimit     *durationpb.Duration `protobuf:"bytes,8,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`

@@ -1245,7 +1245,7 @@ class SuggestChangesRequest(_message.Message):
 
     @_builtins.property
     def time_limit(self) -> _duration_pb2.Duration:
-        """OPTIONAL. How long to look, about; complete is false if that was not enough, and preemption is left out. An answer
+        """OPTIONAL. The processor time to take, about; complete is false if that was not enough, and preemption is left out. An answer
         without session, nodes, kinds and seed may be one of the last minute about a pod of the same template, whose first set
         of changes still does. So advice costs little. Default: until all was tried.
         """
