@@ -104,7 +104,7 @@ def test_pods_of_a_cluster_that_others_schedule_are_asked_about(
     ]
     assert (found.code, found.document[0]["oldest"]) == (3, CREATED)
     table = call(capsys, "why-pending", "big-1", "-n", "prod", "--manifests", file)
-    assert table.out.splitlines()[1].split()[:3] == ["1", "prod", "ReplicaSet/big"]
+    assert table.out.splitlines()[2].split()[:3] == ["1", "prod", "ReplicaSet/big"]
     nothing = call(capsys, "why-pending", "-l", "app=db", "--manifests", file)
     assert (nothing.code, nothing.out) == (0, "no pod is known to wait for a node\n")
 

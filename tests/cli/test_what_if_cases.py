@@ -405,7 +405,7 @@ def test_pods_of_daemon_sets_on_new_nodes(
 @pytest.mark.parametrize(
     ("daemon", "steps"),
     [
-        pytest.param("1", [["request"], ["node"]], id="there is room beside it on a new node"),
+        pytest.param("1", [["node"], ["request"]], id="there is room beside it on a new node"),
         pytest.param("3", [["request"]], id="a new node has too little room beside it"),
     ],
 )

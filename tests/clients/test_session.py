@@ -123,7 +123,7 @@ def test_changes_for_a_group_are_asked_about_in_the_session() -> None:
         named = GroupToSchedule(namespace="default", name="g")
         found = session.suggest_changes(named)
         steps = [[step.WhichOneof("step") for step in option.steps] for option in found.options]
-        assert steps == [["request"], ["node"]]
+        assert steps == [["node"], ["request"]]
         only = session.suggest_changes(named, kinds=[CHANGE_KIND_NODE])
         assert sorted(landing.node for landing in only.options[0].landings) == ["a", "a-1"]
 

@@ -448,8 +448,8 @@ def test_what_would_make_a_pod_fit_is_told_and_nothing_is_changed(way: Callable[
         session = Client(stubs)
         asked = pb.SuggestChangesRequest(session=session.id, pod=sent(pod("p", "1500m")))
         found = session.simulation.SuggestChanges(asked)
-        (less,), (more,) = (option.steps for option in found.options)
-        assert (found.options[0].node, found.options[1].node) == ("a", "b-1")
+        (more,), (less,) = (option.steps for option in found.options)
+        assert (found.options[0].node, found.options[1].node) == ("b-1", "a")
         assert less.request == pb.LoweredRequest(resource="cpu", before=1500, after=1000)
         assert more.node == pb.AddedNode(node="b-1", like="b")
         assert found.verdict.message == (
@@ -481,7 +481,7 @@ def test_what_would_make_a_group_fit_is_told_with_where_its_pods_go(way: Callabl
     with world(group(3), *members, node("a", 2), gates=GATES, version="1.37") as w, way(w.backend) as stubs:
         session = Client(stubs)
         found = session.simulation.SuggestChanges(pb.SuggestChangesRequest(session=session.id, group=G))
-        less, more = found.options
+        more, less = found.options
         (step,) = less.steps
         assert step.request == pb.LoweredRequest(resource="cpu", before=1000, after=666)
         assert [(each.pod.name, each.node) for each in less.landings] == [

@@ -61,14 +61,13 @@ def _add_extender(verbs: Commands) -> None:
         "target", metavar="URL|FILE", help="its URL, or a KubeSchedulerConfiguration with its stanza"
     )
     flags = Flags(parser)
-    flags.add("filter-verb", "VERB", "filter", "with a URL: the verb of filter")
-    flags.add("prioritize-verb", "VERB", "prioritize", "with a URL: the verb of prioritize")
-    flags.add("preempt-verb", "VERB", "", "with a URL: the verb of preempt, if it has one")
-    flags.add(
-        "bind-verb", "VERB", "", "with a URL: the verb of bind, if it has one; no existing pod is bound"
-    )
-    flags.add("http-timeout", "TIME", "5s", "with a URL: how long kube-scheduler waits", seconds)
-    flags.switch("node-cache-capable", "with a URL: it is sent names, and knows the nodes")
+    stanza = flags.group("Flags of an extender that is given as a URL")
+    stanza.add("filter-verb", "VERB", "filter", "the verb of filter")
+    stanza.add("prioritize-verb", "VERB", "prioritize", "the verb of prioritize")
+    stanza.add("preempt-verb", "VERB", "", "the verb of preempt, if it has one")
+    stanza.add("bind-verb", "VERB", "", "the verb of bind, if it has one; no existing pod is bound")
+    stanza.add("http-timeout", "TIME", "5s", "how long kube-scheduler waits", seconds)
+    stanza.switch("node-cache-capable", "it is sent names, and knows the nodes")
     add_manifests(flags)
     flags.add("nodes", "COUNT", "5000", "nodes that are made up without --manifests", positive)
     flags.add("idle", "TIME", "6s", "how long a connection rests; kube-scheduler's rest up to 90s", seconds)

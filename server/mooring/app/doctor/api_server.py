@@ -31,18 +31,15 @@ def check_api_server(patient: Patient) -> Iterator[Diagnosis]:
 
 def _version(patient: Patient, version: str) -> Diagnosis:
     followed, said = patient.kube_version, f"the API server at {patient.api.address} has {version}"
-    major, _, rest = version.removeprefix("v").partition(".")
-    minor = rest.partition(".")[0]
-    if not (major.isdecimal() and minor.isdecimal()):
-        return Diagnosis("version", Health.UNKNOWN, f"{said}, not a known release")
-    server = KubeVersion(int(major), int(minor))
+    try:
+        server = KubeVersion.parse(".".join(version.split(".")[:2]))
+    except ValueError:
+        do = "use a release of mooring that follows it"
+        return Diagnosis("version", Health.FAULT, f"{said}, and mooring follows {OLDEST} to {NEWEST}", do)
     if server == followed:
         return Diagnosis("version", Health.OK, f"{said}; mooring follows {followed}")
-    if OLDEST <= server <= NEWEST:
-        do = f"start mooring with --kube-version={server} (chart: extraArgs)"
-        return Diagnosis("version", Health.WARNING, f"{said}, and mooring follows {followed}", do)
-    do = f"use a release of mooring that follows Kubernetes {server}"
-    return Diagnosis("version", Health.FAULT, f"{said}, and mooring follows {OLDEST} to {NEWEST}", do)
+    do = f"start mooring with --kube-version={server} (chart: extraArgs)"
+    return Diagnosis("version", Health.WARNING, f"{said}, and mooring follows {followed}", do)
 
 
 def _clock(header: str, here: float) -> Diagnosis:
