@@ -19,7 +19,7 @@ _FORWARDING = re.compile(r"Forwarding from (127\.0\.0\.1:\d+) ")
 
 
 def flags_behind(words: Sequence[str]) -> list[str]:
-    """Return the arguments with the flags before the command behind it: kubectl's users put them there."""
+    """Return the arguments with the command first: users of kubectl begin with flags."""
     first, rest = [], list(words)
     while rest and rest[0].startswith("-") and rest[0] not in ("-h", "--help", "--version"):
         count = 2 if rest[0] in _VALUED else 1
@@ -35,7 +35,7 @@ def choose_context(args: argparse.Namespace, *, asks: bool) -> str:
 
     Args:
         args: The parsed arguments.
-        asks: Whether a running server may be asked.
+        asks: Whether the command can ask a running server.
 
     Raises:
         InvalidArgumentError: The kubeconfig can't be used.

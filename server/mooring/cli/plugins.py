@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _EXAMPLES = """examples:
-  mooring plugins                                        what is there, and from where
+  mooring plugins                                        list the plugins and their origins
   mooring plugins new RackAffinity --kind counting       a package to begin with
   mooring plugins check rack:RackAffinity                its faults"""
 
