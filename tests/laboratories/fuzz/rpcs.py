@@ -115,6 +115,7 @@ def seeds() -> tuple[bytes, ...]:
     found += [pb.UnreserveManyRequest(uids=["u9", "ua"]), pb.UnreserveManyRequest(all=True)]
     found.append(pb.ListReservationsRequest(page_size=1))
     found += [cluster_pb.ListNodesRequest(form=form, since_epoch=0) for form in nodes_pb.NodeForm.values()]
+    found += [cluster_pb.WatchNodesRequest(form=form, since_epoch=1) for form in nodes_pb.NodeForm.values()]
     found.append(cluster_pb.ListPendingPodsRequest(namespace="default"))
     found += [
         cluster_pb.GetObjectRequest(kind=kind, namespace="default", name="p9") for kind in ("Node", "Pod")
@@ -159,6 +160,8 @@ def _decisions() -> list[Message]:
     return [
         decision_pb.ListDecisionsRequest(filter=where, after_seq=0, limit=5),
         decision_pb.ListDecisionsRequest(before_seq=7),
+        decision_pb.WatchDecisionsRequest(filter=where, after_seq=0),
+        decision_pb.WatchDecisionsRequest(after_seq=3, journal_id="another"),
         decision_pb.GetDecisionRequest(seq=1),
         decision_pb.ExplainAtRequest(seq=1, all_rejections=True),
         decision_pb.SummarizeReasonsRequest(window=Duration(seconds=60), namespace="default"),

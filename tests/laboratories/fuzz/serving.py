@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from mooring.app.extender import LocalContext
 from mooring.cluster.decoding import decode_json
-from mooring.cluster.kinds import KINDS, ClusterObject
+from mooring.cluster.kinds import KINDS, ClusterObject, Put
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.service import decisions
+from mooring.service.calls import streams
 from mooring.service.services import Servicers
 from mooring.serving.calls import reading
 from mooring.serving.calls.errors import failure_of
@@ -54,15 +56,13 @@ METHODS = {
     method.name: (part, GetMessageClass(method.input_type))
     for part, service in SERVICES.items()
     for method in service.methods
-    if not method.name.startswith("Watch")
 }
-"""By name of the RPC: the attribute of ``Servicers``, and the class of its requests. Watches only wait."""
+"""By name of the RPC: the attribute of ``Servicers``, and the class of its requests."""
 
 READERS = {
     method.name: Reader(METHODS[method.name][1].FromString, method.input_type)
     for service in SERVICES.values()
     for method in service.methods
-    if method.name in METHODS
 }
 """By name of the RPC: what makes its requests of bytes."""
 
@@ -113,6 +113,7 @@ class Served:
     def __init__(self, served: World) -> None:
         self.world = served
         self._servicers = Servicers.of(served.backend)
+        self._numbers = count()
         puts = [
             cluster_pb.PushEvent(
                 put=cluster_pb.PutObjects(
@@ -157,8 +158,9 @@ class Served:
     def answer(self, part: str, name: str, request: Any) -> Any:
         """The response, the last one of a stream; raises as the servicer does, unless that is a finding."""
         version = self.world.state.version
+        context = _Leaving(self._give_news) if name.startswith("Watch") else _context()
         try:
-            said = getattr(getattr(self._servicers, part), name)(request, _context())
+            said = getattr(getattr(self._servicers, part), name)(request, context)
             answers = [said] if isinstance(said, Message) else list(said)
         except Exception as error:
             failure = failure_of(error)
@@ -174,6 +176,15 @@ class Served:
         else:
             self._same(version, f"{name} only asks")
         return answers[-1]
+
+    def _give_news(self) -> None:
+        """Change a node and make a decision, which watches tell."""
+        self.world.state.apply("news", [Put(make_node("news", labels={ZONE: f"z{next(self._numbers)}"}))])
+        self._known = self._content()
+        pod = objects_pb2.KubernetesObject(json=to_json(make_pod("news")))
+        template = scheduling_service_pb2.PodTemplate(pod=objects_pb2.PodSource(object=pod))
+        request = scheduling_service_pb2.ScheduleRequest(templates=[template])
+        self._servicers.scheduling.Schedule(request, _context())
 
     def _same(self, version: int, why: str) -> None:
         """Steps that were taken back leave a version behind and nothing else."""
@@ -204,6 +215,22 @@ def _context() -> Any:
     return LocalContext(PATIENCE)
 
 
+class _Leaving(LocalContext):
+    """The context of a watch: something happens at its second look for news, and the caller goes after the
+    third.
+    """
+
+    def __init__(self, happens: Callable[[], None]) -> None:
+        super().__init__(PATIENCE)
+        self._looks, self._happens = 0, happens
+
+    def is_active(self) -> bool:
+        self._looks += 1
+        if self._looks == 2:
+            self._happens()
+        return self._looks <= 3
+
+
 @contextmanager
 def serving() -> Iterator[Served]:
     """A server with a state of its own."""
@@ -212,6 +239,7 @@ def serving() -> Iterator[Served]:
         patch.object(reading, "SMALL_BYTES", 0),
         patch.object(capacity, "MOST_PLACED", 20),
         patch.object(decisions, "LONGEST_WAIT_SECONDS", 0.2),
+        patch.object(streams, "LOOK_SECONDS", 0.0),
         world(push=True) as served,
     ):
         yield Served(served)
