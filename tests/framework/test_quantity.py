@@ -12,6 +12,7 @@ from mooring.framework.quantity import (
     MAX_INT64,
     NANO,
     QuantityError,
+    exact_quantity,
     millis,
     parse_quantity,
     units,
@@ -99,6 +100,14 @@ def test_what_kubernetes_rejects_is_rejected(text: str) -> None:
 @pytest.mark.parametrize("text", ["100000000000000000000", "10E", "8Ei", "1e19", "1e1000", "9" * 300])
 def test_what_int64_cannot_hold_counts_as_its_largest_value(text: str) -> None:
     assert units(parse_quantity(text)) == MAX_INT64
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e19", 10**19), ("-1e19", -(10**19)), ("100000000000000000000", 10**20), ("16Ei", MAX_INT64)],
+)
+def test_only_a_binary_suffix_bounds_an_exact_quantity(text: str, value: int) -> None:
+    assert exact_quantity(text) == value * NANO
 
 
 def test_a_quantity_without_end_is_rejected() -> None:

@@ -39,6 +39,18 @@ def parse_quantity(text: Quantity) -> int:
     Raises:
         QuantityError: ``text`` is not a quantity.
     """
+    return max(-MAX_INT64 * NANO, min(exact_quantity(text), MAX_INT64 * NANO))
+
+
+@lru_cache(maxsize=1 << 12)
+def exact_quantity(text: Quantity) -> int:
+    """Return the quantity in billionths of a unit; only one with a binary suffix stays within int64 units.
+
+    This is how quantities compare and add up upstream. Most plugins count in int64: see ``parse_quantity``.
+
+    Raises:
+        QuantityError: ``text`` is not a quantity.
+    """
     form = _FORM.fullmatch(str(text))
     if form is None or not form[0]:
         raise QuantityError(f"{str(text)[:80]!r} is not a quantity; write for example 500m, 1.5 or 2Gi")
@@ -50,7 +62,8 @@ def parse_quantity(text: Quantity) -> int:
     digits <<= _BINARY.get(suffix, 0)
     power = min(power, _MAX_EXPONENT)
     nanos = digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
-    nanos = min(nanos, MAX_INT64 * NANO)
+    if suffix in _BINARY:
+        nanos = min(nanos, MAX_INT64 * NANO)
     return -nanos if sign == "-" else nanos
 
 

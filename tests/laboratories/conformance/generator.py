@@ -61,6 +61,7 @@ FAMILIES: dict[str, Family] = {
     "devices-alternatives": dynamic_resources.alternatives,
     "devices-constrained": dynamic_resources.constrained,
     "devices-shared": dynamic_resources.shared,
+    "devices-extreme": dynamic_resources.extreme,
     "devices-partitioned": dynamic_resources.partitioned,
     "devices-tainted": dynamic_resources.tainted,
     "devices-allocated": dynamic_resources.allocated,

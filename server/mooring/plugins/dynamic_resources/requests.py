@@ -15,7 +15,7 @@ from mooring.framework.objects.claims import (
     ResourceClaim,
 )
 from mooring.framework.objects.devices import DeviceClass, DeviceSelector
-from mooring.framework.quantity import parse_quantity
+from mooring.framework.quantity import exact_quantity
 from mooring.plugins.dynamic_resources.rules import Rules
 
 ALL = "All"
@@ -128,7 +128,7 @@ def _choice(
 def _amounts(asked: CapacityRequirements | None) -> dict[str, int] | None:
     if asked is None:
         return None
-    return {name: parse_quantity(amount) for name, amount in asked.requests.items()}
+    return {name: exact_quantity(amount) for name, amount in asked.requests.items()}
 
 
 def _expressions(selectors: Sequence[DeviceSelector]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from tests.laboratories.conformance.families.device_pools import (
     DRIVERS,
     FAILURES,
     LONG_AGO,
+    amounts,
     cel,
     config,
     device_object,
@@ -51,7 +52,7 @@ def claims(draft: Draft, **odds: float) -> None:
     draft.pod["spec"]["resourceClaims"] = entries
     for i in range(draft.rng.choice([0, 0, 1, 2, 4])):
         other = _claim(draft, f"other-{i}", namespace, odds)
-        other["status"] = _status(draft, other, in_use=True)
+        other["status"] = _status(draft, other, odds, in_use=True)
         draft.objects.append(other)
 
 
@@ -79,7 +80,7 @@ def many_claims(draft: Draft) -> None:
 def _entry(draft: Draft, name: str, odds: dict[str, float]) -> tuple[Manifest, Manifest]:
     claim = _claim(draft, name, draft.pod["metadata"]["namespace"], odds)
     if draft.chance(odds.get("allocated", 0.0)):
-        claim["status"] = _status(draft, claim, in_use=False)
+        claim["status"] = _status(draft, claim, odds, in_use=False)
     if draft.chance(0.7):
         return {"name": name, "resourceClaimName": name}, claim
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "pending", "uid": "uid-pending", "controller": True}
@@ -130,7 +131,7 @@ def _asked(draft: Draft, odds: dict[str, float]) -> Manifest:
         asked["tolerations"] = [_toleration(draft) for _ in range(rng.choice([1, 2]))]
     if draft.chance(odds.get("amounts", 0.0)):
         wanted = draft.some(["memory", "memory", f"{DOMAIN}/lanes"], 1, 2)
-        asked["capacity"] = {"requests": {each: rng.choice(AMOUNTS) for each in wanted}}
+        asked["capacity"] = {"requests": {each: rng.choice(amounts(draft, odds, AMOUNTS)) for each in wanted}}
     return asked
 
 
@@ -157,7 +158,7 @@ def _constraint(draft: Draft, requests: list[Manifest]) -> Manifest:
     return constraint
 
 
-def _status(draft: Draft, claim: Manifest, in_use: bool) -> Manifest:
+def _status(draft: Draft, claim: Manifest, odds: dict[str, float], in_use: bool) -> Manifest:
     """An allocation of devices that exist, somewhat as kube-scheduler would make it."""
     devices = [
         (slice_pool(each) or ("", ""), device)
@@ -174,7 +175,8 @@ def _status(draft: Draft, claim: Manifest, in_use: bool) -> Manifest:
         result: Manifest = {"request": name, "driver": driver, "pool": pool, "device": device["name"]}
         if device.get("allowMultipleAllocations") and draft.chance(0.8):
             result["shareID"] = f"00000000-0000-4000-8000-{draft.rng.randrange(16**12):012x}"
-            taken = {each: draft.rng.choice(["1Gi", "2Gi"]) for each in device["capacity"]}
+            held = amounts(draft, odds, ["1Gi", "2Gi"])
+            taken = {each: draft.rng.choice(held) for each in device["capacity"]}
             result |= {"consumedCapacity": taken} if taken else {}
         elif draft.chance(0.1):
             result["adminAccess"] = True

@@ -8,6 +8,12 @@ DRIVERS = ["gpu.example.com", "nic.example.com"]
 DOMAIN = "dra.example.com"
 CLASSES = ["gpu", "nic", "any"]
 ROOMS = ["4Gi", "8Gi", "10Gi", "16Gi"]
+EXTREMES = [
+    *("1.5Gi", "0.5", "1", "4Ei", "4611686018427387904", "7Ei", "8Ei", "9223372036854775k"),
+    *("9223372036854775806", "9223372036854775807"),
+]
+BEYOND = "18446744073709551620"
+"""More than 64 bits hold. Before 1.37 kube-scheduler changes such an amount where others read it."""
 CONDITIONS = ["example.com/attached", "example.com/ready"]
 FAILURES = ["example.com/broken"]
 ATTRIBUTES = ["model", "index", "healthy", "firmware", f"{DOMAIN}/numa", f"{DOMAIN}/rack"]
@@ -75,7 +81,8 @@ def _pool(draft: Draft, driver: str, name: str, reach: Manifest, odds: dict[str,
     common = {"driver": driver, "pool": pool}
     stem = f"{driver.partition('.')[0]}-{name}"
     if counted:
-        sets = [{"name": f"set-{i}", "counters": _counters(draft, ["6Gi", "12Gi", "20Gi"])} for i in range(2)]
+        rooms = amounts(draft, odds, ["6Gi", "12Gi", "20Gi"])
+        sets = [{"name": f"set-{i}", "counters": _counters(draft, rooms)} for i in range(2)]
         spec = common | {"sharedCounters": sets} | _plain_reach(reach)
         if faulty and draft.chance(0.3):
             sets[1]["name"] = "set-0"
@@ -131,16 +138,17 @@ def _counters(draft: Draft, amounts: list[str]) -> Manifest:
 def _device(draft: Draft, name: str, odds: dict[str, float], counted: bool) -> Manifest:
     device: Manifest = {"name": name, "attributes": _attributes(draft), "capacity": {}}
     for capacity in draft.some(["memory", f"{DOMAIN}/lanes"], 0, 2):
-        device["capacity"][capacity] = {"value": draft.rng.choice(ROOMS)}
+        device["capacity"][capacity] = {"value": draft.rng.choice(amounts(draft, odds, ROOMS))}
     if draft.chance(odds.get("sharing", 0.0)):
         device["allowMultipleAllocations"] = True
         for capacity in device["capacity"].values():
             if draft.chance(0.6):
-                capacity["requestPolicy"] = _policy(draft)
+                capacity["requestPolicy"] = _policy(draft, odds)
     if counted and draft.chance(0.8):
         sets = draft.some(["set-0", "set-1"], 1, 2)
         device["consumesCounters"] = [
-            {"counterSet": each, "counters": _counters(draft, ["1Gi", "3Gi", "6Gi"])} for each in sets
+            {"counterSet": each, "counters": _counters(draft, amounts(draft, odds, ["1Gi", "3Gi", "6Gi"]))}
+            for each in sets
         ]
     if draft.chance(odds.get("tainted", 0.0)):
         device["taints"] = [_taint(draft) for _ in range(draft.rng.choice([1, 1, 2]))]
@@ -165,7 +173,18 @@ def _taint_rule(draft: Draft, name: str) -> Manifest:
     return device_object("DeviceTaintRule", name, spec)
 
 
-def _policy(draft: Draft) -> Manifest:
+def amounts(draft: Draft, odds: dict[str, float], usual: list[str]) -> list[str]:
+    """The usual amounts, or now and then those at which 64 bits end."""
+    if "extremes" not in odds or not draft.chance(odds["extremes"]):
+        return usual
+    return [*EXTREMES, BEYOND] if draft.version >= "1.37" else EXTREMES
+
+
+def _policy(draft: Draft, odds: dict[str, float]) -> Manifest:
+    if "extremes" in odds and draft.chance(odds["extremes"]):
+        least = draft.rng.choice(["0", "1", "500m", "1Gi", "4Ei"])
+        steps = {"step": draft.rng.choice(["1", "3", "250m", "1Gi", "1.5Gi", "4Ei", "4611686018427387905"])}
+        return {"default": least, "validRange": {"min": least} | (steps if draft.chance(0.8) else {})}
     style = draft.rng.choice(["default", "values", "range", "steps"])
     if style == "default":
         return {"default": "2Gi"}

@@ -54,6 +54,12 @@ def shared(draft: Draft) -> None:
     claims(draft, amounts=0.6, listed=0.2, constrained=0.2)
 
 
+def extreme(draft: Draft) -> None:
+    """Shared devices and counters with amounts at the ends of 64 bits, in every form."""
+    cluster(draft, sharing=0.9, counters=0.3, extremes=0.6)
+    claims(draft, amounts=0.8, listed=0.3, extremes=0.7)
+
+
 def partitioned(draft: Draft) -> None:
     """Devices that take from counters of their pool."""
     cluster(draft, sharing=0.1, counters=1.0)

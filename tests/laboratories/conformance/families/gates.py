@@ -73,7 +73,7 @@ ACT_ON: dict[str, tuple[str, ...]] = {
     "DRADeviceTaintRules": ("devices",),
     "DRADeviceTaints": ("devices",),
     "DRAExtendedResource": ("devices-extended", "resources"),
-    "DRAFractionalCapacityRange": ("devices-shared", "devices-everything"),
+    "DRAFractionalCapacityRange": ("devices-shared", "devices-extreme", "devices-everything"),
     "DRAPartitionableDevices": ("devices",),
     "DRAPrioritizedList": ("devices",),
     "DRAResourceClaimDeviceStatus": ("devices",),

@@ -76,6 +76,7 @@ func finished(pod *v1.Pod) bool {
 
 // list puts an object where the listers find it. The informers never run, so no time is spent on their synchronisation.
 func (c *cluster) list(object runtime.Object) error {
+	ownAmounts(object)
 	kinds, _, err := legacyscheme.Scheme.ObjectKinds(object)
 	if err != nil {
 		return err

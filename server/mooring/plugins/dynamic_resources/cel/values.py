@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from mooring.framework.quantity import Quantity, parse_quantity
+from mooring.framework.quantity import Quantity, exact_quantity
 
 _SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -47,7 +47,7 @@ class Amount:
             EvaluationError: The text is invalid.
         """
         try:
-            return cls(parse_quantity(text))
+            return cls(exact_quantity(text))
         except ValueError as error:
             raise EvaluationError(str(error)) from None
 

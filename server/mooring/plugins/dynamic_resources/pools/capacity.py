@@ -14,7 +14,7 @@ from mooring.framework.objects.devices import (
     Device,
     DeviceCapacity,
 )
-from mooring.framework.quantity import MAX_INT64, NANO, parse_quantity, units
+from mooring.framework.quantity import MAX_INT64, NANO, exact_quantity
 from mooring.plugins.dynamic_resources.rules import AMOUNTS_CHECKED_SINCE, Rules
 
 Amounts = Mapping[str, int]
@@ -53,7 +53,7 @@ def fits(device: Device, asked: Amounts | None, used: Amounts, rules: Rules) -> 
         held = device.capacity[name]
         if held.request_policy is not None and _violates(amount, held.request_policy, rules):
             return False
-        if used.get(name, 0) + amount > parse_quantity(held.value):
+        if used.get(name, 0) + amount > exact_quantity(held.value):
             return False
     return True
 
@@ -62,12 +62,12 @@ def _taken(asked: int | None, held: DeviceCapacity, rules: Rules) -> int:
     policy = held.request_policy
     if asked is None:
         default = policy.default if policy is not None else None
-        return parse_quantity(held.value if default is None else default)
+        return exact_quantity(held.value if default is None else default)
     if policy is None:
         return asked
     if policy.valid_range is not None and policy.valid_range.min is not None:
-        return _up_to_step(asked, policy.valid_range, parse_quantity(policy.valid_range.min), rules)
-    return next((value for value in map(parse_quantity, policy.valid_values) if asked <= value), asked)
+        return _up_to_step(asked, policy.valid_range, exact_quantity(policy.valid_range.min), rules)
+    return next((value for value in map(exact_quantity, policy.valid_values) if asked <= value), asked)
 
 
 def _up_to_step(asked: int, valid: CapacityRequestPolicyRange, least: int, rules: Rules) -> int:
@@ -77,9 +77,9 @@ def _up_to_step(asked: int, valid: CapacityRequestPolicyRange, least: int, rules
     if valid.step is None:
         return asked
     nanos = _finest(valid, rules)
-    start, step = _whole(least, nanos), _whole(parse_quantity(valid.step), nanos)
+    start, step = _whole(least, nanos), _whole(exact_quantity(valid.step), nanos)
     if rules.version < AMOUNTS_CHECKED_SINCE:
-        return _wrapped(start - (start - units(asked)) // step * step) * NANO
+        return _wrapped(start + _steps(_wrapped(_whole(asked, nanos) - start), step) * step) * NANO
     if (nanos == _MILLI and asked % _MILLI) or asked > MAX_INT64 * nanos:
         raise CapacityError(f"an amount of {asked} billionths can't be reckoned with in steps")
     found = start - (start - _whole(asked, nanos)) // step * step
@@ -90,9 +90,9 @@ def _up_to_step(asked: int, valid: CapacityRequestPolicyRange, least: int, rules
 
 def _finest(valid: CapacityRequestPolicyRange, rules: Rules) -> int:
     """In what the amounts of a range are whole numbers, in billionths: thousandths of a unit, or units."""
-    given = [parse_quantity(each) for each in (valid.min, valid.max, valid.step) if each is not None]
+    given = [exact_quantity(each) for each in (valid.min, valid.max, valid.step) if each is not None]
     in_millis = all(each % _MILLI == 0 and abs(each) <= MAX_INT64 * _MILLI for each in given)
-    return _MILLI if rules.fractions and in_millis and parse_quantity(valid.step or 0) >= _MILLI else NANO
+    return _MILLI if rules.fractions and in_millis and exact_quantity(valid.step or 0) >= _MILLI else NANO
 
 
 def _wrapped(amount: int) -> int:
@@ -100,22 +100,29 @@ def _wrapped(amount: int) -> int:
     return (amount + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
+def _steps(added: int, step: int) -> int:
+    """Return how many steps make ``added``: upstream counts one too many for a negative amount."""
+    whole = -(-added // step)
+    return whole + (added < 0 and added % step != 0)
+
+
 def _whole(amount: int, nanos: int) -> int:
-    return units(amount) if nanos == NANO else amount // nanos
+    """``amount`` in whole units or thousandths, rounded away from zero."""
+    return -(-amount // nanos) if amount >= 0 else amount // nanos
 
 
 def _violates(amount: int, policy: CapacityRequestPolicy, rules: Rules) -> bool:
-    if policy.default is not None and amount == parse_quantity(policy.default):
+    if policy.default is not None and amount == exact_quantity(policy.default):
         return False
     valid = policy.valid_range
     if valid is None:
-        return bool(policy.valid_values) and amount not in map(parse_quantity, policy.valid_values)
-    if valid.max is not None and amount > parse_quantity(valid.max):
+        return bool(policy.valid_values) and amount not in map(exact_quantity, policy.valid_values)
+    if valid.max is not None and amount > exact_quantity(valid.max):
         return True
     if valid.step is None:
         return False
     nanos = _finest(valid, rules)
     if nanos == _MILLI and amount % _MILLI:
         return True
-    start = _whole(parse_quantity(valid.min or 0), nanos)
-    return _wrapped(_whole(amount, nanos) - start) % _whole(parse_quantity(valid.step), nanos) != 0
+    start = _whole(exact_quantity(valid.min or 0), nanos)
+    return _wrapped(_whole(amount, nanos) - start) % _whole(exact_quantity(valid.step), nanos) != 0

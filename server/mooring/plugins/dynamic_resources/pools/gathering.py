@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from mooring.framework.quantity import parse_quantity
+from mooring.framework.quantity import exact_quantity
 from mooring.plugins.dynamic_resources.pools.inventory import (
     CandidateDevice,
     CounterID,
@@ -146,7 +146,7 @@ def _complete_pool(pool_id: PoolID, reached: list[Slice], others: list[Slice], r
             return DevicePool(pool_id, invalid=True)
         seen.add(counter_set.name)
         for name, counter in counter_set.counters.items():
-            counters[counter_set.name, name] = parse_quantity(counter.value)
+            counters[counter_set.name, name] = exact_quantity(counter.value)
     candidates = _candidates(one for one in reached if not one.object.spec.shared_counters)
     out_of_reach = _candidates(others)
     unknown = any(

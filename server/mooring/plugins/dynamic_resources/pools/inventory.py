@@ -20,7 +20,7 @@ from mooring.framework.objects.devices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from mooring.framework.quantity import parse_quantity
+from mooring.framework.quantity import exact_quantity
 from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.cel.device import DeviceScope, device_scope
 from mooring.plugins.dynamic_resources.pools import capacity
@@ -116,7 +116,7 @@ class CandidateDevice:
     def counters(self) -> dict[CounterID, int]:
         """The device's use of its pool's counters, in billionths."""
         return {
-            (taken.counter_set, name): parse_quantity(counter.value)
+            (taken.counter_set, name): exact_quantity(counter.value)
             for taken in self.device.consumes_counters
             for name, counter in taken.counters.items()
         }

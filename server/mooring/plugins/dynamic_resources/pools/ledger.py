@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from mooring.framework import KubeVersion
 from mooring.framework.object_table import ObjectKey, ObjectTable
 from mooring.framework.objects.claims import DeviceRequestAllocationResult, ResourceClaim
-from mooring.framework.quantity import parse_quantity
+from mooring.framework.quantity import exact_quantity
 from mooring.plugins.dynamic_resources.pools import capacity
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, CounterID, DeviceID, PoolID
@@ -159,7 +159,7 @@ def _hold(held: Allocated, device: DeviceID, result: DeviceRequestAllocationResu
         return
     held.shared.add(device)
     if result.consumed_capacity:
-        amounts = {name: parse_quantity(text) for name, text in result.consumed_capacity.items()}
+        amounts = {name: exact_quantity(text) for name, text in result.consumed_capacity.items()}
         held.used.setdefault(device, Counter()).update(amounts)
 
 
@@ -251,7 +251,9 @@ class DeviceLedger:
             return not choice.amounts
         used = self.allocated.used.get(device, _NOTHING)
         if taken := self._used.get(device):
-            used = used + taken
+            # The operator + leaves out an amount below 0, which one that wrapped around is.
+            used = used.copy()
+            used.update(taken)
         if not used and choice.amounts is None:
             return candidate.traits.have_room
         return capacity.fits(candidate.device, choice.amounts, used, self.rules)
@@ -280,7 +282,7 @@ class DeviceLedger:
         if held is None or not self.rules.shares:
             return None
         before, now = (some.get(candidate.id, _NOTHING) for some in (self.allocated.used, self._used))
-        return parse_quantity(held.value) - before[name] - now[name]
+        return exact_quantity(held.value) - before[name] - now[name]
 
     def take(self, candidate: CandidateDevice, choice: DeviceChoice, claim: int) -> None:
         """Give the device, or a share of it, to the claim."""
