@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from mooring.framework import Code, CycleState, PreFilterResult, Status
+from mooring.framework.node_selector import required_matches
 from mooring.framework.objects import (
     NodeAffinityTerms,
     NodeSelector,
@@ -14,6 +15,7 @@ from mooring.framework.objects import (
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_affinity.plugin import NodeAffinity
 from mooring.testing.builders import make_node, make_pod
+from tests.counted_calls import calls_of
 from tests.plugins.harness import cluster, final_scores, make, pre_filter, raw_scores, reasons
 
 POD_REASON = ("node(s) didn't match Pod's node affinity/selector",)
@@ -115,6 +117,16 @@ def test_required_terms(labels: dict[str, str], terms: list[dict[str, Any]], pas
     assert said.ok is passes
     if not passes:
         assert said == Status.unresolvable(*POD_REASON)
+
+
+def test_a_node_selector_that_no_node_matches_is_read_to_its_first_missing_label() -> None:
+    nodes = cluster(make_node("n0"), make_node("n1"))
+
+    def calls(labels: int) -> int:
+        pod = make_pod("p", spec={"nodeSelector": {f"key-{at}": "v" for at in range(labels)}})
+        return calls_of(lambda: required_matches(pod, nodes))
+
+    assert calls(2_000) <= calls(20) + 20
 
 
 def test_node_selector_and_affinity_must_both_match() -> None:

@@ -39,6 +39,8 @@ def labels_match(wanted: Mapping[str, str], nodes: NodeView) -> Bools:
     """bool[K]: the node has all of these labels (``spec.nodeSelector``)."""
     matched = np.ones(len(nodes), np.bool_)
     for key, value in timely(wanted.items()):
+        if not matched.any():
+            break
         matched &= nodes.label(key).is_in(nodes.rows, (value,))
     return matched
 
@@ -111,8 +113,8 @@ def preferred_scores(terms: Collection[PreferredSchedulingTerm], nodes: NodeView
     """int64[K]: the sum of the weights of the terms that match the node."""
     scores = np.zeros(len(nodes), np.int64)
     for term in timely(terms):
-        if term.weight:
-            scores += term.weight * term_matches(term.preference, nodes)
+        if term.weight and (matched := term_matches(term.preference, nodes)).any():
+            scores += term.weight * matched
     return scores
 
 

@@ -38,7 +38,13 @@ from mooring.framework.node_selector import (
     required_matches,
     selector_matches,
 )
-from mooring.framework.objects import NodeAffinityTerms, NodeSelector, NodeSelectorTerm
+from mooring.framework.objects import (
+    NodeAffinityTerms,
+    NodeSelector,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+)
+from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_affinity.findings import affinity_mismatch, conflict, mismatches
@@ -120,15 +126,22 @@ class NodeAffinity(
         preferred = _affinity(pod).preferred_during_scheduling_ignored_during_execution
         if not preferred and not self._added_preferred:
             return Status.skip()
-        errors = [str(error) for error in preferred_errors(preferred, _PREFERRED_PATH)]
+        errors = _preferred_errors(preferred)
         return Status.error(*errors) if errors else SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         own = _affinity(pod).preferred_during_scheduling_ignored_during_execution
-        for error in preferred_errors(own, _PREFERRED_PATH):
+        for error in _preferred_errors(own):
             # A profile may have this plugin without its PreScore.
-            raise ValueError(str(error))
+            raise ValueError(error)
         return preferred_scores((*self._added_preferred, *own), nodes)
+
+
+def _errors_of(preferred: tuple[PreferredSchedulingTerm, ...]) -> tuple[str, ...]:
+    return tuple([str(error) for error in preferred_errors(preferred, _PREFERRED_PATH)])
+
+
+_preferred_errors = ByIdentity(_errors_of, most=MAX_AT_ONCE, most_bytes=MAX_POD_BYTES)
 
 
 def _affinity(pod: Pod) -> NodeAffinityTerms:

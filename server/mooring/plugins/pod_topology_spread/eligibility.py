@@ -69,6 +69,8 @@ class SpreadView:
         self, constraint: SpreadConstraint, topology: Topology, counting: Bools | None = None
     ) -> DomainCount:
         """Count the pods that the constraint selects, on the rows that are ``counting`` (bool[capacity])."""
+        if topology.size == 1:
+            return DomainCount(topology, np.zeros(1, np.int32), counting)
         namespace = self._pod.metadata.namespace
         pods = constraint.by_row(namespace, self._classes, self.topologies.capacity)
         sums = topology.sums(pods if counting is None else np.where(counting, pods, 0))
