@@ -11,18 +11,14 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from mooring.cluster.change_log import large_bytes
+from mooring.cluster.change_log import MAX_BYTES, large_bytes
 from mooring.cluster.kinds import TabledObject
-from mooring.framework.memory import share_of_memory
 from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import Node, Object
 from mooring.framework.pod_table import PodRecord
 
 DEFAULT_LENGTH = 1 << 18
 """Entries that are kept; each takes some 100 bytes, besides objects that only the journal still holds."""
-
-MAX_BYTES = share_of_memory(64, 1 << 23)
-"""Encoded bytes of large pods that may be kept; they take several times as much."""
 
 
 class PodEntry(msgspec.Struct, frozen=True, gc=False):
