@@ -43,6 +43,7 @@ PACKAGES = (
     Package(
         "mooring/recording/v1", out="clients/python", module="mooring_client.recording.v1", services=False
     ),
+    Package("mooring/plugin_host/v1", out="clients/python", module="mooring_client.plugin_host.v1"),
     # Kubernetes' messages, and the contracts that adapters speak, are beside their stubs.
     Package("mooring/kubernetes/v1", source="server", services=False),
     Package("mooring_estimator/wire", source="adapters", out="adapters"),

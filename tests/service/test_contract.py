@@ -25,7 +25,7 @@ from tests.service.backends import Direct
 from tests.service.harness import LONG, failed, running
 
 PROTOS = Path(__file__).parents[2] / "protos"
-PUBLIC = ("mooring/recording/v1", "mooring/v1")
+PUBLIC = ("mooring/plugin_host/v1", "mooring/recording/v1", "mooring/v1")
 
 BASELINE = {"d77f2f17ecca6b24": 1}
 """The digest of protos/mooring.binpb and its revision."""

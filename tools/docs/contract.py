@@ -20,7 +20,7 @@ from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no types
 from tools.docs.pages import ROOT
 
 PROTOS = ROOT / "protos"
-PACKAGES = ("mooring/v1", "mooring/recording/v1")
+PACKAGES = ("mooring/v1", "mooring/plugin_host/v1", "mooring/recording/v1")
 
 # The numbers of these fields in descriptor.proto, of which the paths of comments are made.
 MESSAGE, ENUM, SERVICE = 4, 5, 6

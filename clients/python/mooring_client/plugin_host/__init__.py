@@ -1,0 +1,1 @@
+"""Plugins in other processes."""

@@ -1,0 +1,1 @@
+"""The messages and the service of plugin hosts, generated from protos/mooring/plugin_host/v1."""
