@@ -18,6 +18,7 @@ from mooring.framework import Binder, ClusterApi
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.node_table import new_first_epoch
 from mooring.framework.pod_requests import ResourceRules
+from mooring.plugin_hosts.hosts import register_hosts
 from mooring.runtime.answers import Observer
 from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.engine import Engine
@@ -34,14 +35,16 @@ MOST_CONFIGURATIONS = 16
 
 
 def registry_of(options: EngineOptions) -> Registry:
-    """In-tree plugins, installed packages, ``--plugin`` and the embedding program's own.
+    """In-tree plugins, installed packages, ``--plugin``, ``--plugin-host`` and the embedding program's own.
 
     Raises:
         RegistryError: Two have the same name, or one can't be loaded.
+        UnavailableError: A host of plugins does not answer.
     """
     registry = installed_registry()
     for reference in options.plugins:
         registry.register_reference(reference)
+    register_hosts(registry, options.plugin_hosts)
     for change in options.embedded:
         change(registry)
     return registry
@@ -96,9 +99,13 @@ def parse_configuration(
 ) -> config.Configuration:
     """Make a configuration of a file's text; ``scheduling`` as in ``configuration_of``.
 
+    The plugins of the hosts that it names come into ``registry``.
+
     Raises:
         ConfigError: It has faults; all of them are named.
+        UnavailableError: A host of plugins does not answer.
     """
+    register_hosts(registry, config.plugin_hosts(text))
     return config.load(
         text,
         registry.catalog(),

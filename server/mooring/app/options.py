@@ -16,6 +16,7 @@ from mooring.serving.certificates import TlsFiles
 
 if TYPE_CHECKING:
     from mooring.app.embedding import Option
+    from mooring.config.types import PluginHostStanza
     from mooring.service.server import Options
 
 SOURCES: Final = "sample, files:PATH,..., recording:DIR[@TIME], push and kubernetes[:KUBECONFIG]"
@@ -35,6 +36,7 @@ class EngineOptions:
     Attributes:
         config: The KubeSchedulerConfiguration's file; "" = the default profile.
         plugins: Plugin classes to register, as MODULE:CLASS.
+        plugin_hosts: Processes whose plugins to register.
         embedded: The embedding program's additions to the registry.
         kube_version: The Kubernetes release whose behaviour is followed.
         feature_gates: Gates that differ from the release's defaults.
@@ -46,6 +48,7 @@ class EngineOptions:
 
     config: str = ""
     plugins: Sequence[str] = ()
+    plugin_hosts: Sequence[PluginHostStanza] = ()
     embedded: Sequence[Option] = ()
     kube_version: str = DEFAULT_KUBE_VERSION
     feature_gates: Mapping[str, bool] = field(default_factory=dict)

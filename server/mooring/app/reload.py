@@ -29,7 +29,7 @@ POLL_SECONDS = 1.0
 STOP_SECONDS = 2.0
 """How long the end of the process waits for a look that has begun."""
 
-RELOADED = ("profiles", "percentage_of_nodes_to_score")
+RELOADED = ("profiles", "percentage_of_nodes_to_score", "plugin_hosts")
 """The fields that take effect while the process runs."""
 
 

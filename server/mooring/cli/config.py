@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from mooring import config
     from mooring.config.types import ExtenderStanza
+    from mooring.runtime.profiles.registry import Registry
 
 
 _EXAMPLES = """examples:
@@ -88,33 +89,33 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.verb == "convert":
         print(config.convert(_text(args.file), new_in_tree_registry().catalog()), end="")
         return Exit.OK
-    catalog = registry_of(engine_options(args, options)).catalog()
+    registry = registry_of(engine_options(args, options))
     if args.verb == "schema":
-        print_json(config.schema(catalog))
+        print_json(config.schema(registry.catalog()))
         return Exit.OK
     if args.verb == "check":
         if args.probe and not args.extenders:
             raise InvalidArgumentError.at("--probe", "needs --extenders, which names the extenders to call")
-        return _check(args, catalog)
+        return _check(args, registry)
     file = args.file or (args.config if args.verb == "show" else "")
-    loaded = _load(args, file, catalog)
+    loaded = _load(args, file, registry)
     if args.verb == "diff":
-        return _diff(args, file, loaded, _load(args, args.other, catalog))
+        return _diff(args, file, loaded, _load(args, args.other, registry))
     _warn(args, loaded)
     print(config.resolved(loaded) if args.resolved else config.show(loaded), end="")
     return Exit.OK
 
 
-def _check(args: argparse.Namespace, catalog: config.Catalog) -> int:
+def _check(args: argparse.Namespace, registry: Registry) -> int:
     """Check each file, and go on after one that has faults."""
     from mooring import config
 
     code = Exit.OK
     for file in args.files:
         try:
-            loaded = _load(args, file, catalog)
+            loaded = _load(args, file, registry)
             if args.extenders:
-                _check_calls(args, loaded, catalog)
+                _check_calls(args, loaded, registry.catalog())
         except config.ConfigError as error:
             complain(error.text(args.file))
             code = Exit.INVALID
@@ -133,22 +134,26 @@ def _text(file: str) -> str:
     return sys.stdin.read() if file == "-" else read_text(file, pipe=True)
 
 
-def _load(args: argparse.Namespace, file: str, catalog: config.Catalog) -> config.Configuration:
+def _load(args: argparse.Namespace, file: str, registry: Registry) -> config.Configuration:
     """Return the configuration of a file, or the default one.
 
     Raises:
         ConfigError: It has faults.
+        UnavailableError: A host of plugins does not answer.
     """
     from mooring import config
+    from mooring.plugin_hosts.hosts import register_hosts
 
+    version, gates = args.kube_version, args.feature_gates
     if not file:
-        return config.default(catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
-    args.file = file
+        return config.default(registry.catalog(), kube_version=version, feature_gates=gates)
+    args.file, text = file, _text(file)
+    register_hosts(registry, config.plugin_hosts(text))
     return config.load(
-        _text(file),
-        catalog,
-        kube_version=args.kube_version,
-        feature_gates=args.feature_gates,
+        text,
+        registry.catalog(),
+        kube_version=version,
+        feature_gates=gates,
         strict=args.verb == "check" and args.strict,
         stubs=args.unknown_plugins == "stub",
     )

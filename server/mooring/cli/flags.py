@@ -356,8 +356,10 @@ def names_namespace(pod: str) -> bool:
 
 
 def add_plugins(flags: Flags) -> None:
-    """Add ``--plugin``."""
+    """Add ``--plugin`` and ``--plugin-host``."""
     flags.group(CONFIGURATION).many("plugin", "MODULE:CLASS", "register this plugin class")
+    text = "register the plugins of the process that listens there: unix:PATH, or a loopback HOST:PORT"
+    flags.group(CONFIGURATION).many("plugin-host", "ADDRESS", text)
 
 
 def search_working_directory() -> None:
@@ -415,9 +417,12 @@ def add_unknown_plugins(flags: Flags) -> None:
 
 def engine_options(args: argparse.Namespace, options: tuple[Option, ...]) -> EngineOptions:
     """Return the engine's options from the flags of ``add_deciding``, or of some of its parts."""
+    from mooring.config.types import PluginHostStanza
+
     return EngineOptions(
         config=getattr(args, "config", ""),
         plugins=tuple(args.plugin),
+        plugin_hosts=tuple(map(PluginHostStanza, args.plugin_host)),
         embedded=options,
         kube_version=getattr(args, "kube_version", DEFAULT_KUBE_VERSION),
         feature_gates=getattr(args, "feature_gates", {}),

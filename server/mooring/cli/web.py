@@ -138,6 +138,8 @@ def _start_server(args: argparse.Namespace, source: str, running: ExitStack) -> 
         command += [f"--{name}", value]
     for plugin in args.plugin:
         command += ["--plugin", plugin]
+    for host in args.plugin_host:
+        command += ["--plugin-host", host]
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in (args.feature_gates or {}).items())
     command += ["--kube-version", args.kube_version, "--feature-gates", gates, "--v", str(args.v)]
     with status_line("reading the cluster"):

@@ -7,11 +7,11 @@ from mooring.config.documents import text_under
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.lines import lines_of
-from mooring.config.load import check, default, from_document, load
+from mooring.config.load import check, default, from_document, load, plugin_hosts
 from mooring.config.reserving import advise_on_calls, check_calls, check_ignored, check_reserving
 from mooring.config.schema import schema
 from mooring.config.show import in_force, resolved, show
-from mooring.config.types import LeaderElectionConfiguration
+from mooring.config.types import LeaderElectionConfiguration, PluginHostStanza
 
 __all__ = [
     "MULTI_POINT",
@@ -23,6 +23,7 @@ __all__ = [
     "EnabledPlugin",
     "LeaderElectionConfiguration",
     "PluginDescription",
+    "PluginHostStanza",
     "advise_on_calls",
     "check",
     "check_calls",
@@ -34,6 +35,7 @@ __all__ = [
     "in_force",
     "lines_of",
     "load",
+    "plugin_hosts",
     "resolved",
     "schema",
     "show",

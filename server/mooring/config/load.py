@@ -23,7 +23,13 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
 from mooring.config.lines import lines_of
-from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, ProfileStanza
+from mooring.config.types import (
+    API_VERSION,
+    KIND,
+    KubeSchedulerConfiguration,
+    PluginHostStanza,
+    ProfileStanza,
+)
 from mooring.config.unknown import (
     removed_plugins,
     stub_notes,
@@ -75,6 +81,20 @@ def load(text: str, catalog: Catalog, **reading: Unpack[Reading]) -> Configurati
         return from_document(document, catalog, **reading)
     except ConfigError as error:
         raise ConfigError(error.errors, lines_of(text, (each.path for each in error.errors))) from error
+
+
+def plugin_hosts(text: str) -> tuple[PluginHostStanza, ...]:
+    """Return the hosts that a file names, whose plugins have to be known before it can be loaded.
+
+    Raises:
+        ConfigError: It can't be read, or a host is not written as one.
+    """
+    document = read_configuration(text)
+    listed = document.get("pluginHosts") if isinstance(document, dict) else None
+    written, errors = decode(KubeSchedulerConfiguration, {"pluginHosts": listed}, "")
+    if written is None or errors:
+        raise ConfigError(errors, lines_of(text, (each.path for each in errors)))
+    return written.plugin_hosts
 
 
 def check(

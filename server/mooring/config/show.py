@@ -116,6 +116,8 @@ def plain(document: KubeSchedulerConfiguration, *, hide: bool = False) -> dict[s
     }
     if document.extenders:
         result["extenders"] = [_extender(extender, hide=hide) for extender in document.extenders]
+    if document.plugin_hosts:
+        result["pluginHosts"] = [encode(host) for host in document.plugin_hosts]
     if document.delay_cache_until_active:
         result["delayCacheUntilActive"] = True
     return result

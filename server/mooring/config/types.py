@@ -137,6 +137,23 @@ class ExtenderStanza:
 
 
 @dataclass(frozen=True, slots=True)
+class PluginHostStanza:
+    """A process with plugins, which mooring alone has.
+
+    Attributes:
+        address: ``unix:PATH``, or HOST:PORT of a loopback address.
+        evaluate_timeout: How long it may take to evaluate a pod.
+        act_timeout: How long Reserve, Permit, PreBind and PostBind may take.
+        ignorable: Whether plugins that only score are left out while it does not answer.
+    """
+
+    address: str
+    evaluate_timeout: timedelta = timedelta(milliseconds=100)
+    act_timeout: timedelta = timedelta(seconds=5)
+    ignorable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class KubeSchedulerConfiguration:
     """The file. None, an empty string and, where 0 is not a valid value, 0 mean the default."""
 
@@ -152,4 +169,5 @@ class KubeSchedulerConfiguration:
     pod_max_backoff_seconds: Int64 | None = None
     profiles: tuple[ProfileStanza, ...] = ()
     extenders: tuple[ExtenderStanza, ...] = ()
+    plugin_hosts: tuple[PluginHostStanza, ...] = ()
     delay_cache_until_active: bool = False

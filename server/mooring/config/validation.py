@@ -63,6 +63,10 @@ def check_document(document: KubeSchedulerConfiguration) -> Iterator[FieldError]
     if longest < initial:
         yield FieldError("podMaxBackoffSeconds", "must not be less than podInitialBackoffSeconds")
     yield from _check_extenders(document.extenders)
+    for index, host in enumerate(document.plugin_hosts):
+        for name, seconds in ("evaluateTimeout", host.evaluate_timeout), ("actTimeout", host.act_timeout):
+            if seconds <= timedelta(0):
+                yield FieldError(join("pluginHosts", index, name), "must be greater than 0")
     yield from _check_profile_names(document.profiles)
 
 

@@ -44,8 +44,9 @@ def answer_metrics(profiles: Iterable[Profile]) -> Iterator[Metric]:
     for profile in profiles:
         for name, plugin in profile.plugins.items():
             if isinstance(plugin, FollowedPlugin):
+                both = plugin.filtering is plugin.scoring
                 for point, answers in ("Filter", plugin.filtering), ("Score", plugin.scoring):
-                    if answers is not None:
+                    if answers is not None and not (both and point == "Score"):
                         calls = answers.calls
                         family.add_metric((name, point, profile.name, "hit"), answers.given - calls)
                         family.add_metric((name, point, profile.name, "miss"), calls)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -191,6 +191,10 @@ class FollowedPlugin(CacheablePlugin):
         statuses = tuple([self._statuses[number] for number in present.tolist()])
         return Verdicts(codes[1:].astype(np.int32), statuses)
 
+    def scores(self, answers: Answers, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        """Return ``answers`` of Score about ``nodes``."""
+        return answers.about(state, pod, nodes)
+
     def _number(self, answer: object, node_name: str) -> int:
         number = self._numbers.get(answer)
         if number is not None:
@@ -200,6 +204,16 @@ class FollowedPlugin(CacheablePlugin):
                 raise NotFollowedError(f"gives more than {MAX_LEAVES} different answers")
             self._statuses.append(answer)  # type: ignore[arg-type] # the engine checks what it is
             return self._numbers.setdefault(answer, len(self._statuses) - 1)
+
+
+class FollowedWay(Pure):
+    """A pure rule with a way of its own to be followed.
+
+    Attributes:
+        follower: The base of the classes that stand for such rules.
+    """
+
+    follower: ClassVar[type[FollowedPlugin]]
 
 
 _DECLARING = (CacheablePlugin, BatchPlugin, GroupOnly, PlacementFeasiblePlugin)
@@ -251,7 +265,8 @@ def _class_for(kind: type[Plugin[Any]]) -> type[Any]:
         body["score_nodes"] = _score_nodes
         if kind.normalize_score is ScorePlugin.normalize_score:
             del body["normalize_score"]
-    return type(f"Followed{kind.__name__}", (FollowedPlugin, *bases), body)
+    follower = kind.follower if issubclass(kind, FollowedWay) else FollowedPlugin
+    return type(f"Followed{kind.__name__}", (follower, *bases), body)
 
 
 def _filter_nodes(self: FollowedPlugin, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
@@ -269,7 +284,9 @@ def _score_nodes(self: FollowedPlugin, state: CycleState, pod: Pod, nodes: NodeV
     if answers is None or not isinstance(rule, ScorePlugin):
         scores: Int64s = self.call_in_columns("score_nodes", state, pod, nodes, _score)
         return scores
-    return self.follow(lambda: answers.about(state, pod, nodes), lambda: rule.score_nodes(state, pod, nodes))
+    return self.follow(
+        lambda: self.scores(answers, state, pod, nodes), lambda: rule.score_nodes(state, pod, nodes)
+    )
 
 
 def _verdict(verdicts: Verdicts, position: int) -> Status:

@@ -97,6 +97,9 @@ def written(key: Key) -> str:
 class Reads:
     """All that a plugin was seen to read. Safe from any thread.
 
+    Args:
+        complete: Whether it reads nothing but what is noted first.
+
     Attributes:
         followed: Whether its answers can be kept by the values read.
         number: Changes whenever it reads something that it did not read before, or is followed no more.
@@ -104,9 +107,10 @@ class Reads:
         labels: The labels of pods that it reads by key.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, complete: bool = False) -> None:
         self.followed = True
         self.number = 0
+        self._complete = complete
         self.aspects = Aspect.NONE
         self.labels: frozenset[str] = frozenset()
         self._parts = Part.NONE
@@ -135,6 +139,11 @@ class Reads:
                 self._add(key)
             self.number += 1
 
+    def begin_anew(self) -> None:
+        """Use nothing that was cached up to now: the plugin answers otherwise from now on."""
+        with self._lock:
+            self.number += 1
+
     def stop(self) -> None:
         """Follow the plugin no more."""
         with self._lock:
@@ -152,7 +161,11 @@ class Reads:
         else:
             counters = ()
         return Dependencies(
-            signature=signature, parts=parts, kinds=self._kinds, counters=counters, seen_so_far=True
+            signature=signature,
+            parts=parts,
+            kinds=self._kinds,
+            counters=counters,
+            seen_so_far=not self._complete,
         )
 
     def _add(self, key: Key) -> None:
