@@ -28,7 +28,7 @@ import (
 	"mooring.dev/go/mooring/mooringv1"
 )
 
-//go:generate rm -rf mooringv1
+//go:generate rm -rf mooringv1 pluginhostv1
 //go:generate buf generate
 
 const (
