@@ -18,6 +18,8 @@ GENERATED = (
     "adapters/mooring_estimator/wire/",
     "adapters/mooring_expander/wire/",
     "clients/go/mooringv1/",
+    "clients/go/pluginhostv1/",
+    "clients/python/mooring_client/plugin_host/v1/",
     "clients/python/mooring_client/v1/",
     "server/mooring/kubernetes/",
 )

@@ -305,7 +305,7 @@ func score(answer *pluginhostv1.EvaluateResponse, found instance, pod, node Valu
 	}
 	answer.Scores = make([]byte, len(scores))
 	for at, score := range scores {
-		// 255 is refused, as any other score that is out of range should be.
+		// 255 is rejected, as any other score that is out of range should be.
 		answer.Scores[at] = byte(min(uint64(score), 255))
 	}
 }

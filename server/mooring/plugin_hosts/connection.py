@@ -31,7 +31,7 @@ RETRY_SECONDS, MOST_RETRY_SECONDS = 0.05, 1.0
 
 _RETRY_MILLISECONDS = int(RETRY_SECONDS * 1000)
 _CHANNEL_OPTIONS = (
-    # Libraries in Rust refuse the path of a socket as an authority.
+    # Libraries in Rust reject the path of a socket as an authority.
     ("grpc.default_authority", "localhost"),
     ("grpc.initial_reconnect_backoff_ms", _RETRY_MILLISECONDS),
     ("grpc.min_reconnect_backoff_ms", _RETRY_MILLISECONDS),
@@ -203,7 +203,7 @@ class HostConnection:
         seconds = self.options.act_timeout.total_seconds()
 
         def call() -> pb.ActResponse:
-            # In this order: an instance of a newer start is then refused by it.
+            # In this order: an instance of a newer start is then rejected by it.
             request.host_id = self.described.host_id
             request.instance = plugin.instance
             return self._stub.Act(request, timeout=seconds, wait_for_ready=True)

@@ -132,7 +132,7 @@ class Answers:
         """
         table, rows = nodes.table, nodes.rows
         self.given += len(rows)
-        question = Question(state, pod, nodes.snapshot)
+        question = PodInState(state, pod, nodes.snapshot)
         context = tuple([question.value(key) for key in self._context])
         if len(table.row_version) < table.capacity:
             # The tables of a what-if evaluation: no version changes with its amounts.
@@ -174,7 +174,7 @@ class Answers:
                 self._column_bytes -= self._columns.popitem(last=False)[1].nbytes
             return column
 
-    def _found(self, question: Question, rows: Int32s) -> Int64s:
+    def _found(self, question: PodInState, rows: Int32s) -> Int64s:
         """int64[K]: the answers about ``rows``; the method is called for one of those that are alike."""
         if self._leaves >= MAX_LEAVES:
             self.forget()
@@ -199,7 +199,7 @@ class Answers:
                 waiting.extend([(found.kids, value, at[part]) for value, part in _split(values)])
         return answers
 
-    def _asked_about(self, question: Question, row: int) -> int:
+    def _asked_about(self, question: PodInState, row: int) -> int:
         """Call the method about one row, and keep its reads and its answer."""
         seen: Seen = {}
         node = NodeInfoView(seen, question.snapshot, row, lambda counter, *_: question.counts(counter))
@@ -239,7 +239,7 @@ class Answers:
             raise NotPureError("gave two answers for equal reads")
         self._leaves += 1
 
-    def _check(self, question: Question, nodes: NodeView, versions: Int64s, answers: Int64s) -> None:
+    def _check(self, question: PodInState, nodes: NodeView, versions: Int64s, answers: Int64s) -> None:
         """Now and then call the method plainly about one of ``nodes``: it has to return the same."""
         at = self._checks.position(len(answers))
         if at is None:
@@ -265,7 +265,7 @@ class SpotChecks:
         return self._questions % count
 
 
-class Question:
+class PodInState:
     """One pod in one state of the cluster.
 
     Args:

@@ -29,7 +29,7 @@ from mooring.framework import (
 from mooring.framework.errors import PluginUnavailableError
 from mooring.framework.pod_counter import PodCounter
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.pure.answers import MAX_LEAVES, Answers, NotPureError, Question
+from mooring.runtime.pure.answers import MAX_LEAVES, Answers, NotPureError, PodInState
 from mooring.runtime.pure.declared import (
     NodeColumn,
     PodField,
@@ -176,7 +176,7 @@ class BulkAnswers(Answers):
 
     def freshly(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         """int64[K]: as ``about``, without remembered answers."""
-        return self._found(Question(state, pod, nodes.snapshot), nodes.rows)
+        return self._found(PodInState(state, pod, nodes.snapshot), nodes.rows)
 
     def verdicts(self, answers: Int64s) -> Verdicts:
         """Return the verdicts of ``answers`` (int64[K])."""
@@ -186,7 +186,7 @@ class BulkAnswers(Answers):
         present, which = np.unique(np.append(0, codes), return_inverse=True)
         return Verdicts(which[1:].astype(np.int32), tuple([self._known[each] for each in present.tolist()]))
 
-    def _found(self, question: Question, rows: Int32s) -> Int64s:
+    def _found(self, question: PodInState, rows: Int32s) -> Int64s:
         if self._memory.full:
             self.forget()
         memory, rule = self._memory, self._rule
@@ -264,7 +264,7 @@ class BulkAnswers(Answers):
                 self._known = tuple(self._statuses)
         return number
 
-    def _check(self, question: Question, nodes: NodeView, versions: Int64s, answers: Int64s) -> None:
+    def _check(self, question: PodInState, nodes: NodeView, versions: Int64s, answers: Int64s) -> None:
         """Each question already asks again about something that is known."""
 
 
