@@ -57,7 +57,7 @@ def the_first_context_stays(patch: Patch) -> None:
 def counts_are_not_compared(patch: Patch) -> None:
     """An answer about a row stays when its domain has another count."""
     patch.setattr(
-        answers._Question, "counted", lambda _, counters: [np.zeros(1 << 10, np.int64) for _ in counters]
+        answers.PodInState, "counted", lambda _, counters: [np.zeros(1 << 10, np.int64) for _ in counters]
     )
 
 
