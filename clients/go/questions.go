@@ -3,6 +3,10 @@ package mooring
 import (
 	"context"
 	"fmt"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	v1 "mooring.dev/go/mooring/mooringv1"
 )
@@ -16,6 +20,8 @@ type Question struct {
 	Session string
 	// Profile is by default the one that the pod's schedulerName names, or the only one.
 	Profile string
+	// InParts has the answer sent in messages of some megabytes, so that all of it may be larger than a message may be.
+	InParts bool
 }
 
 // Filtered is the answer to [Client.Filter].
@@ -44,9 +50,16 @@ func (c *Client) Filter(ctx context.Context, question Question) (*Filtered, erro
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	answer, names, err := asking(ctx, c, question, func(nodes *v1.NodeSelection) (*v1.FilterResponse, error) {
-		return c.scheduling.Filter(ctx, &v1.FilterRequest{
+		request := &v1.FilterRequest{
 			Pod: question.Pod.source, Nodes: nodes, Session: question.Session, Profile: question.Profile,
-		})
+		}
+		if !question.InParts {
+			return c.scheduling.Filter(ctx, request)
+		}
+		return merged(ctx, c, v1.SchedulingService_FilterStream_FullMethodName, (*v1.FilterStreamResponse).GetPart,
+			func(server v1.SchedulingServiceClient) (grpc.ServerStreamingClient[v1.FilterStreamResponse], error) {
+				return server.FilterStream(ctx, &v1.FilterStreamRequest{Request: request})
+			})
 	})
 	if err != nil {
 		return nil, err
@@ -86,10 +99,17 @@ func (c *Client) Score(ctx context.Context, question Question) (*Scored, error) 
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	answer, names, err := asking(ctx, c, question, func(nodes *v1.NodeSelection) (*v1.ScoreResponse, error) {
-		return c.scheduling.Score(ctx, &v1.ScoreRequest{
+		request := &v1.ScoreRequest{
 			Pod: question.Pod.source, Nodes: nodes, Session: question.Session, Profile: question.Profile,
 			IncludeTotals: true, OmitPlugins: true,
-		})
+		}
+		if !question.InParts {
+			return c.scheduling.Score(ctx, request)
+		}
+		return merged(ctx, c, v1.SchedulingService_ScoreStream_FullMethodName, (*v1.ScoreStreamResponse).GetPart,
+			func(server v1.SchedulingServiceClient) (grpc.ServerStreamingClient[v1.ScoreStreamResponse], error) {
+				return server.ScoreStream(ctx, &v1.ScoreStreamRequest{Request: request})
+			})
 	})
 	if err != nil {
 		return nil, err
@@ -139,9 +159,16 @@ func (c *Client) Explain(ctx context.Context, question Question) (*Explained, er
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	answer, names, err := asking(ctx, c, question, func(nodes *v1.NodeSelection) (*v1.ExplainResponse, error) {
-		return c.scheduling.Explain(ctx, &v1.ExplainRequest{
+		request := &v1.ExplainRequest{
 			Pod: question.Pod.source, Nodes: nodes, Session: question.Session, Profile: question.Profile,
-		})
+		}
+		if !question.InParts {
+			return c.scheduling.Explain(ctx, request)
+		}
+		return merged(ctx, c, v1.SchedulingService_ExplainStream_FullMethodName, (*v1.ExplainStreamResponse).GetPart,
+			func(server v1.SchedulingServiceClient) (grpc.ServerStreamingClient[v1.ExplainStreamResponse], error) {
+				return server.ExplainStream(ctx, &v1.ExplainStreamRequest{Request: request})
+			})
 	})
 	if err != nil {
 		return nil, err
@@ -175,6 +202,29 @@ func explained(answer *v1.ExplainResponse, names []string) (*Explained, error) {
 		result.Node = names[*answer.SelectedPosition]
 	}
 	return result, nil
+}
+
+// merged returns an answer that comes in parts, with repeats.
+func merged[R any, A proto.Message](
+	ctx context.Context, c *Client, method string, part func(*R) A,
+	open func(v1.SchedulingServiceClient) (grpc.ServerStreamingClient[R], error),
+) (A, error) {
+	var whole A
+	err := c.repeat(ctx, method, nil, func(connection *grpc.ClientConn) error {
+		whole = whole.ProtoReflect().Type().New().Interface().(A)
+		stream, err := open(v1.NewSchedulingServiceClient(connection))
+		for err == nil {
+			var response *R
+			if response, err = stream.Recv(); err == nil {
+				proto.Merge(whole, part(response))
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		return err
+	})
+	return whole, err
 }
 
 // verdictsOf returns one verdict per node; an empty column is success for each.

@@ -78,17 +78,17 @@ class Driver:
     def _bind(self, pod: Json, **how: Any) -> Json:
         return {"outcome": _name(CommitOutcome, self._client.bind(PodReference(**pod), **how).outcome)}
 
-    def _filter(self, pod: Json, session: str = "", **how: Any) -> Json:
-        found = self._asked(session).filter(_pod(pod), **how)
+    def _filter(self, pod: Json, session: str = "", parts: bool = False, **how: Any) -> Json:
+        found = self._asked(session).filter(_pod(pod), in_parts=parts, **how)
         nodes = {name: _verdict(verdict) for name, verdict in found.nodes.items()}
         return {"verdict": _verdict(found.verdict), "nodes": nodes}
 
-    def _score(self, pod: Json, session: str = "", **how: Any) -> Json:
-        found = self._asked(session).score(_pod(pod), **how)
+    def _score(self, pod: Json, session: str = "", parts: bool = False, **how: Any) -> Json:
+        found = self._asked(session).score(_pod(pod), in_parts=parts, **how)
         return {"weight_sum": found.weight_sum, "nodes": dict(found.nodes)}
 
-    def _explain(self, pod: Json, session: str = "", **how: Any) -> Json:
-        found = self._asked(session).explain(_pod(pod), **how)
+    def _explain(self, pod: Json, session: str = "", parts: bool = False, **how: Any) -> Json:
+        found = self._asked(session).explain(_pod(pod), in_parts=parts, **how)
         nodes = {
             name: {
                 "verdict": _verdict(node.verdict),

@@ -33,6 +33,32 @@ Method = Callable[["Stubs"], "grpc.UnaryUnaryMultiCallable[Request, Answer]"]
 StreamMethod = Callable[["Stubs"], "grpc.UnaryStreamMultiCallable[Request, Answer]"]
 """Selects an RPC that answers with a stream."""
 
+Whole = TypeVar("Whole", bound=Message)
+
+
+def merged(
+    method: StreamMethod[Any, Any], asks: Callable[..., Message], whole: type[Whole]
+) -> Method[Any, Whole]:
+    """Select an RPC that answers in parts, as one that answers at once.
+
+    Args:
+        method: The RPC.
+        asks: Its request, which has the one of the RPC that answers at once.
+        whole: The answer.
+    """
+
+    def select(stubs: Stubs) -> Any:
+        def call(request: Message, timeout: float | None) -> Whole:
+            answer = whole()
+            for response in method(stubs)(asks(request=request), timeout=timeout):
+                answer.MergeFrom(response.part)
+            return answer
+
+        return call
+
+    return select
+
+
 FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 1.0
 """Seconds before a call is sent again: at most the first, then twice as long each time, up to the longest."""

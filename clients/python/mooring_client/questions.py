@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from operator import attrgetter
+from typing import Final, TypeVar
 
 from mooring_client.answers import Explained, Filtered, Scored, explained, filtered, scored
-from mooring_client.calls import Answer, Calls, Method, Pauses
+from mooring_client.calls import Answer, Calls, Method, Pauses, merged
 from mooring_client.calls import Request as AnyRequest
 from mooring_client.errors import STALE, CallFailedError, other_epoch
 from mooring_client.nodes import NodeTable
@@ -24,11 +25,25 @@ from mooring_client.v1.scheduling_service_pb2 import (
     CommitMode,
     ExplainRequest,
     ExplainResponse,
+    ExplainStreamRequest,
     FilterRequest,
     FilterResponse,
+    FilterStreamRequest,
     ScheduleRequest,
     ScoreRequest,
     ScoreResponse,
+    ScoreStreamRequest,
+)
+
+_FILTER: Final[Method[FilterRequest, FilterResponse]] = attrgetter("scheduling.Filter")
+_FILTER_IN_PARTS: Final = merged(
+    lambda stubs: stubs.scheduling.FilterStream, FilterStreamRequest, FilterResponse
+)
+_SCORE: Final[Method[ScoreRequest, ScoreResponse]] = attrgetter("scheduling.Score")
+_SCORE_IN_PARTS: Final = merged(lambda stubs: stubs.scheduling.ScoreStream, ScoreStreamRequest, ScoreResponse)
+_EXPLAIN: Final[Method[ExplainRequest, ExplainResponse]] = attrgetter("scheduling.Explain")
+_EXPLAIN_IN_PARTS: Final = merged(
+    lambda stubs: stubs.scheduling.ExplainStream, ExplainStreamRequest, ExplainResponse
 )
 
 Q = TypeVar("Q", FilterRequest, ScoreRequest, ExplainRequest)
@@ -91,11 +106,13 @@ class Questions:
         *,
         among: Sequence[str] | None = None,
         profile: str = "",
+        in_parts: bool = False,
         timeout: float | None = None,
     ) -> Filtered:
         """Say on which nodes a pod may run, and why not on the others. Arguments as of ``explain``."""
         request = FilterRequest(pod=source_of(pod), profile=profile, session=self.id)
-        return filtered(*self._about_nodes(lambda stubs: stubs.scheduling.Filter, request, among, timeout))
+        method = _FILTER_IN_PARTS if in_parts else _FILTER
+        return filtered(*self._about_nodes(method, request, among, timeout))
 
     def score(
         self,
@@ -103,13 +120,15 @@ class Questions:
         *,
         among: Sequence[str] | None = None,
         profile: str = "",
+        in_parts: bool = False,
         timeout: float | None = None,
     ) -> Scored:
         """Score nodes, all taken as feasible. Arguments as of ``explain``."""
         request = ScoreRequest(
             pod=source_of(pod), profile=profile, session=self.id, include_totals=True, omit_plugins=True
         )
-        return scored(*self._about_nodes(lambda stubs: stubs.scheduling.Score, request, among, timeout))
+        method = _SCORE_IN_PARTS if in_parts else _SCORE
+        return scored(*self._about_nodes(method, request, among, timeout))
 
     def explain(
         self,
@@ -118,6 +137,7 @@ class Questions:
         among: Sequence[str] | None = None,
         profile: str = "",
         seed: int = 0,
+        in_parts: bool = False,
         timeout: float | None = None,
     ) -> Explained:
         """Run the whole cycle for a pod, and say what each plugin found.
@@ -127,10 +147,13 @@ class Questions:
             among: The names of the nodes to look at; None = all.
             profile: The profile; "" = as the server says.
             seed: Decides between nodes of equal totals.
+            in_parts: Whether the answer comes in messages of some megabytes, so that all of it may be larger
+                than a message may be.
             timeout: Seconds; None = the client's.
         """
         request = ExplainRequest(pod=source_of(pod), profile=profile, seed=seed, session=self.id)
-        return explained(*self._about_nodes(lambda stubs: stubs.scheduling.Explain, request, among, timeout))
+        method = _EXPLAIN_IN_PARTS if in_parts else _EXPLAIN
+        return explained(*self._about_nodes(method, request, among, timeout))
 
     def _about_nodes(
         self, method: Method[Q, R], request: Q, among: Sequence[str] | None, timeout: float | None

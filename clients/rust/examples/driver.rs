@@ -66,6 +66,7 @@ async fn answer(client: &Client, command: &Value) -> Said {
         profile: text("profile"),
         seed: command["seed"].as_u64().unwrap_or_default(),
         session: text("session"),
+        in_parts: command["parts"].as_bool().unwrap_or_default(),
     };
     Ok(match text("call").as_str() {
         "schedule" => schedule(client, command, &question).await?,

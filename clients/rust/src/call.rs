@@ -4,7 +4,7 @@ use prost::Message;
 
 use crate::v1::{
     BindRequest, CommitMode, ReserveRequest, ScheduleGroupsRequest, ScheduleRequest,
-    UnreserveRequest,
+    UnreserveManyRequest, UnreserveRequest,
 };
 
 /// The request of a call with one answer.
@@ -35,7 +35,8 @@ pub(crate) fn commits<R: Call>(request: &R) -> bool {
     } else {
         return any.is::<BindRequest>()
             || any.is::<ReserveRequest>()
-            || any.is::<UnreserveRequest>();
+            || any.is::<UnreserveRequest>()
+            || any.is::<UnreserveManyRequest>();
     };
     session.is_empty() && matches!(mode, CommitMode::Reserve | CommitMode::Bind)
 }

@@ -1,21 +1,24 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use prost::Message;
 use tokio::time::{Instant, sleep};
+use tonic::Status;
 
 use crate::answers::{Explanation, Filtered, Scored};
-use crate::call::commits;
-use crate::connection::{Connection, Options};
+use crate::call::{Streaming, commits};
+use crate::connection::{Connection, Options, within};
 use crate::nodes::{NodeTable, NodeUpdate, join, names_in};
 use crate::pods::{Placement, Pod, Pods, batch_of, placements_in};
 use crate::repeats::pause;
 use crate::v1::node_list::Nodes;
 use crate::v1::node_selection::Selection;
 use crate::v1::{
-    BindRequest, CommitMode, CommitOutcome, ErrorReason, ExplainRequest, FilterRequest,
-    ListNodesRequest, ListNodesResponse, ListReservationsRequest, NodeForm, NodeIndices, NodeList,
-    NodeNames, NodeSelection, OpenSessionRequest, PodReference, Reservation, ReserveRequest,
-    ScheduleRequest, ScoreRequest, UnreserveManyRequest, UnreservedPod, Verdict,
+    BindRequest, CommitMode, CommitOutcome, ErrorReason, ExplainRequest, ExplainStreamRequest,
+    FilterRequest, FilterStreamRequest, ListNodesRequest, ListNodesResponse,
+    ListReservationsRequest, NodeForm, NodeIndices, NodeList, NodeNames, NodeSelection,
+    OpenSessionRequest, PodReference, Reservation, ReserveRequest, ScheduleRequest, ScoreRequest,
+    ScoreStreamRequest, UnreserveManyRequest, UnreservedPod, Verdict,
 };
 use crate::{Call, Error, Result, Session};
 
@@ -30,6 +33,8 @@ pub struct Question {
     pub seed: u64,
     /// The id of the session in which it is answered; "" = the cluster as it is. See [`Session`].
     pub session: String,
+    /// Whether an answer about nodes comes in messages of some megabytes, so that all of it may be larger than a message may be.
+    pub in_parts: bool,
 }
 
 /// The answer about a place.
@@ -269,11 +274,11 @@ impl Client {
     ) -> Result<R::Response> {
         if !question.session.is_empty() {
             *request.nodes() = Some(named(question.among.as_deref()));
-            return self.call_until(request, until).await;
+            return self.answer(request, question, until).await;
         }
         let Some(among) = question.among.as_deref() else {
             *request.nodes() = Some(indexed(None));
-            return self.call_until(request, until).await;
+            return self.answer(request, question, until).await;
         };
         loop {
             if self.table().indices(among).is_none() {
@@ -281,16 +286,44 @@ impl Client {
             }
             let Some(indices) = self.table().indices(among) else {
                 *request.nodes() = Some(named(Some(among)));
-                return self.call_until(request, until).await;
+                return self.answer(request, question, until).await;
             };
             *request.nodes() = Some(indexed(Some(indices)));
-            match self.call_until(request.clone(), until).await {
+            match self.answer(request.clone(), question, until).await {
                 Err(error) if error.reason == Some(ErrorReason::NodeEpochStale) => {
                     self.refresh(until).await?
                 }
                 answer => return answer,
             }
         }
+    }
+
+    /// The answer, of one message or merged from parts.
+    async fn answer<R: AboutNodes>(
+        &self,
+        request: R,
+        question: &Question,
+        until: Instant,
+    ) -> Result<R::Response> {
+        if !question.in_parts {
+            return self.call_until(request, until).await;
+        }
+        let request = request.in_parts();
+        self.repeated(false, R::IDEMPOTENT, until, |connection| {
+            let request = request.clone();
+            within(Some(until), async move {
+                let mut parts = connection.stream(request, Some(until)).await?;
+                let mut whole = R::Response::default();
+                while let Some(part) = parts.message().await? {
+                    let part = R::part(part).unwrap_or_default().encode_to_vec();
+                    whole
+                        .merge(part.as_slice())
+                        .map_err(|error| Status::internal(error.to_string()))?;
+                }
+                Ok(whole)
+            })
+        })
+        .await
     }
 
     async fn refresh(&self, until: Instant) -> Result<()> {
@@ -338,14 +371,27 @@ impl Client {
     }
 
     async fn call_until<R: Call>(&self, request: R, until: Instant) -> Result<R::Response> {
-        let committing = commits(&request);
+        self.repeated(commits(&request), R::IDEMPOTENT, until, |connection| {
+            let request = request.clone();
+            async move { connection.unary(request, until).await }
+        })
+        .await
+    }
+
+    async fn repeated<A, F: Future<Output = std::result::Result<A, Status>>>(
+        &self,
+        committing: bool,
+        idempotent: bool,
+        until: Instant,
+        attempt: impl Fn(Connection) -> F,
+    ) -> Result<A> {
         let mut repeat = 0;
         loop {
             let leader = self.leader().clone().filter(|_| committing);
-            let connection = leader.as_ref().unwrap_or(&self.shared.home);
-            let error = match connection.unary(request.clone(), until).await {
+            let connection = leader.unwrap_or_else(|| self.home());
+            let error = match attempt(connection).await {
                 Ok(answer) => return Ok(answer),
-                Err(status) => Error::read(status, R::IDEMPOTENT),
+                Err(status) => Error::read(status, idempotent),
             };
             let pause = pause(repeat);
             let stale = error.reason == Some(ErrorReason::NodeEpochStale);
@@ -428,24 +474,39 @@ fn indexed(indices: Option<NodeIndices>) -> NodeSelection {
 
 /// The request of a question about nodes.
 trait AboutNodes: Call {
+    /// The request of the same answer in parts.
+    type InParts: Streaming;
     fn nodes(&mut self) -> &mut Option<NodeSelection>;
     fn list(answer: &Self::Response) -> Option<&NodeList>;
+    fn in_parts(self) -> Self::InParts;
+    fn part(answer: <Self::InParts as Streaming>::Response) -> Option<Self::Response>;
 }
 
 macro_rules! about_nodes {
-    ($($request:ty),*) => {$(
+    ($($request:ty => $stream:ident),*) => {$(
         impl AboutNodes for $request {
+            type InParts = $stream;
             fn nodes(&mut self) -> &mut Option<NodeSelection> {
                 &mut self.nodes
             }
             fn list(answer: &Self::Response) -> Option<&NodeList> {
                 answer.nodes.as_ref()
             }
+            fn in_parts(self) -> $stream {
+                $stream { request: Some(self) }
+            }
+            fn part(answer: <$stream as Streaming>::Response) -> Option<Self::Response> {
+                answer.part
+            }
         }
     )*};
 }
 
-about_nodes!(FilterRequest, ScoreRequest, ExplainRequest);
+about_nodes!(
+    FilterRequest => FilterStreamRequest,
+    ScoreRequest => ScoreStreamRequest,
+    ExplainRequest => ExplainStreamRequest
+);
 
 /// The request of a list that has pages.
 trait Paged: Call {

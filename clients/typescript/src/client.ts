@@ -3,10 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   create,
   type DescMessage,
+  type DescMethod,
   type DescMethodServerStreaming,
   type DescMethodUnary,
+  mergeFromBinary,
+  type Message,
   type MessageInitShape,
   type MessageShape,
+  toBinary,
 } from "@bufbuild/protobuf";
 import type { ServiceError } from "@grpc/grpc-js";
 
@@ -24,8 +28,11 @@ import { NodeForm, type NodeList, type NodeSelectionSchema } from "./gen/mooring
 import {
   CommitMode,
   type CommitOutcome,
+  ExplainResponseSchema,
+  FilterResponseSchema,
   type Reservation,
   SchedulingService,
+  ScoreResponseSchema,
   type UnreservedPod,
 } from "./gen/mooring/v1/scheduling_service_pb.js";
 import type { Verdict } from "./gen/mooring/v1/verdicts_pb.js";
@@ -56,6 +63,12 @@ export interface Question extends CallOptions {
   readonly profile?: string;
   /** The id of the session in which it is answered; default the cluster as it is. */
   readonly session?: string;
+}
+
+/** What questions about nodes take. */
+export interface NodeQuestion extends Question {
+  /** Has the answer sent in messages of some megabytes, so that all of it may be larger than a message may be. */
+  readonly inParts?: boolean;
 }
 
 /** What decisions take. */
@@ -112,28 +125,38 @@ export class Client {
   }
 
   /** Says of each node whether the pod may run there. */
-  async filter(pod: Pod, options: Question = {}): Promise<Filtered> {
+  async filter(pod: Pod, options: NodeQuestion = {}): Promise<Filtered> {
     const { profile = "", session = "" } = options;
-    const [answer, names] = await this.#named(options, (nodes, limits) =>
-      this.#call(SchedulingService.method.filter, { pod: sourceOf(pod), nodes, profile, session }, limits));
+    const [answer, names] = await this.#named(options, (nodes, limits) => {
+      const request = { pod: sourceOf(pod), nodes, profile, session };
+      return options.inParts
+        ? this.#merged(SchedulingService.method.filterStream, { request }, FilterResponseSchema, ({ part }) => part, limits)
+        : this.#call(SchedulingService.method.filter, request, limits);
+    });
     return filteredIn(answer, names);
   }
 
   /** Says how good each node is for the pod, taking all as feasible. */
-  async score(pod: Pod, options: Question = {}): Promise<Scored> {
+  async score(pod: Pod, options: NodeQuestion = {}): Promise<Scored> {
     const { profile = "", session = "" } = options;
     const [answer, names] = await this.#named(options, (nodes, limits) => {
       const request = { pod: sourceOf(pod), nodes, profile, session, includeTotals: true, omitPlugins: true };
-      return this.#call(SchedulingService.method.score, request, limits);
+      return options.inParts
+        ? this.#merged(SchedulingService.method.scoreStream, { request }, ScoreResponseSchema, ({ part }) => part, limits)
+        : this.#call(SchedulingService.method.score, request, limits);
     });
     return scoredIn(answer, names);
   }
 
   /** Says where the pod would go, and why, node by node and plugin by plugin. */
-  async explain(pod: Pod, options: Question & Seeded = {}): Promise<Explanation> {
+  async explain(pod: Pod, options: NodeQuestion & Seeded = {}): Promise<Explanation> {
     const { profile = "", session = "", seed = 0n } = options;
-    const [answer, names] = await this.#named(options, (nodes, limits) =>
-      this.#call(SchedulingService.method.explain, { pod: sourceOf(pod), nodes, profile, session, seed }, limits));
+    const [answer, names] = await this.#named(options, (nodes, limits) => {
+      const request = { pod: sourceOf(pod), nodes, profile, session, seed };
+      return options.inParts
+        ? this.#merged(SchedulingService.method.explainStream, { request }, ExplainResponseSchema, ({ part }) => part, limits)
+        : this.#call(SchedulingService.method.explain, request, limits);
+    });
     return explanationIn(answer, names);
   }
 
@@ -302,12 +325,39 @@ export class Client {
     limits: Limits,
   ): Promise<MessageShape<O>> {
     const request = create(method.input, init);
+    return this.#repeated(method, request, limits, (connection) => connection.unary(method, request, limits));
+  }
+
+  /** Makes a call whose answer comes in parts. */
+  async #merged<I extends DescMessage, O extends DescMessage, A extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    init: MessageInitShape<I>,
+    schema: A,
+    partOf: (answer: MessageShape<O>) => MessageShape<A> | undefined,
+    limits: Limits,
+  ): Promise<MessageShape<A>> {
+    const request = create(method.input, init);
+    return this.#repeated(method, request, limits, async (connection) => {
+      const whole = create(schema);
+      for await (const answer of connection.stream(method, request, limits)) {
+        mergeFromBinary(schema, whole, toBinary(schema, present(partOf(answer))));
+      }
+      return whole;
+    });
+  }
+
+  async #repeated<A>(
+    method: DescMethod,
+    request: Message,
+    limits: Limits,
+    attempt: (connection: Connection) => Promise<A>,
+  ): Promise<A> {
     const idempotent = isIdempotent(method);
     const committing = commits(method, request);
     for (let repeat = 0; ; repeat++) {
       const address = (committing && this.#leader) || this.#address;
       try {
-        return await this.#connection(address).unary(method, request, limits);
+        return await attempt(this.#connection(address));
       } catch (cause) {
         if (limits.signal?.aborted) throw cause;
         const error = read(cause as ServiceError, idempotent);

@@ -1,5 +1,5 @@
 export type { ExplainedNode, Explanation, Filtered, PluginScore, Scored } from "./answers.js";
-export { type CallOptions, Client, type ClientOptions, type DecisionOptions, type Question, type Reserved, type ScheduleOptions, type Seeded } from "./client.js";
+export { type CallOptions, Client, type ClientOptions, type DecisionOptions, type NodeQuestion, type Question, type Reserved, type ScheduleOptions, type Seeded } from "./client.js";
 export type { Tls } from "./connection.js";
 export { MooringError, type Reason } from "./errors.js";
 export { CommitMode, CommitOutcome } from "./gen/mooring/v1/scheduling_service_pb.js";

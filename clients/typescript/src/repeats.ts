@@ -46,9 +46,9 @@ export function isIdempotent(method: DescMethod): boolean {
 
 /** Whether the call changes what pods have in the cluster, as the leader alone may. */
 export function commits(method: DescMethod, request: Message): boolean {
-  const { bind, reserve, unreserve } = SchedulingService.method;
+  const { bind, reserve, unreserve, unreserveMany } = SchedulingService.method;
   if (isMessage(request, ScheduleRequestSchema) || isMessage(request, ScheduleGroupsRequestSchema)) {
     return request.session === "" && [CommitMode.RESERVE, CommitMode.BIND].includes(request.commitMode);
   }
-  return method === bind || method === reserve || method === unreserve;
+  return [bind, reserve, unreserve, unreserveMany].some((each) => each === method);
 }

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import type { Explanation, Filtered, Scored } from "./answers.js";
-import type { CallOptions, Client, Question, ScheduleOptions, Seeded } from "./client.js";
+import type { CallOptions, Client, NodeQuestion, ScheduleOptions, Seeded } from "./client.js";
 import { present } from "./errors.js";
 import {
   type Session as SessionState,
@@ -59,15 +59,15 @@ export class Session {
     return this.client.schedule(pods, { ...options, session: this.id });
   }
 
-  filter(pod: Pod, options: Omit<Question, "session"> = {}): Promise<Filtered> {
+  filter(pod: Pod, options: Omit<NodeQuestion, "session"> = {}): Promise<Filtered> {
     return this.client.filter(pod, { ...options, session: this.id });
   }
 
-  score(pod: Pod, options: Omit<Question, "session"> = {}): Promise<Scored> {
+  score(pod: Pod, options: Omit<NodeQuestion, "session"> = {}): Promise<Scored> {
     return this.client.score(pod, { ...options, session: this.id });
   }
 
-  explain(pod: Pod, options: Omit<Question, "session"> & Seeded = {}): Promise<Explanation> {
+  explain(pod: Pod, options: Omit<NodeQuestion, "session"> & Seeded = {}): Promise<Explanation> {
     return this.client.explain(pod, { ...options, session: this.id });
   }
 

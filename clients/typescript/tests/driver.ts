@@ -67,16 +67,16 @@ const CALLS: { readonly [call: string]: (command: Command, options: CallOptions)
     }
     return taken.slice(0, updates);
   },
-  async filter({ pod, among, session, profile }, options) {
-    const { verdict, nodes } = await client.filter(pod, { ...options, among, session, profile });
+  async filter({ pod, among, session, profile, parts }, options) {
+    const { verdict, nodes } = await client.filter(pod, { ...options, among, session, profile, inParts: parts });
     return { verdict: verdictOf(verdict), nodes: objectOf(nodes, verdictOf) };
   },
-  async score({ pod, among, session, profile }, options) {
-    const { weightSum, nodes } = await client.score(pod, { ...options, among, session, profile });
+  async score({ pod, among, session, profile, parts }, options) {
+    const { weightSum, nodes } = await client.score(pod, { ...options, among, session, profile, inParts: parts });
     return { weight_sum: weightSum, nodes: objectOf(nodes, (total) => total) };
   },
-  async explain({ pod, among, session, profile }, options) {
-    const { verdict, node, nodes } = await client.explain(pod, { ...options, among, session, profile });
+  async explain({ pod, among, session, profile, parts }, options) {
+    const { verdict, node, nodes } = await client.explain(pod, { ...options, among, session, profile, inParts: parts });
     const explained = objectOf(nodes, ({ verdict, total, scores }) =>
       ({ verdict: verdictOf(verdict), total: total ?? null, scores: objectOf(scores, (score) => score) }));
     return { verdict: verdictOf(verdict), node: node ?? "", nodes: explained };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Literal
@@ -10,7 +11,8 @@ from typing import Any, Literal
 import msgspec
 
 Json = dict[str, Any]
-Transport = Literal["plain", "tls", "mtls", "unix"]
+Transport = Literal["plain", "tls", "tls-stranger", "mtls", "mtls-anonymous", "unix"]
+"""A stranger's certificate is of another authority; an anonymous client has none."""
 
 
 class Failing(msgspec.Struct, forbid_unknown_fields=True):
@@ -38,7 +40,7 @@ class Serving(msgspec.Struct, forbid_unknown_fields=True):
         reply: The answer, as protobuf JSON.
         messages: The messages of a stream.
         fail: How it fails, after the messages of a stream.
-        drop: Whether the connection is cut.
+        drop: Whether the connection is cut, or the number of bytes of the answer after which it is.
         hang: Whether it never ends, so that the client has to end it.
         delay: Seconds before the answer.
         times: How often; "some" is once or more often.
@@ -50,7 +52,7 @@ class Serving(msgspec.Struct, forbid_unknown_fields=True):
     reply: Json | None = None
     messages: list[Json] = []
     fail: Failing | None = None
-    drop: bool = False
+    drop: bool | int = False
     hang: bool = False
     delay: float = 0
     times: int | Literal["some"] = 1
@@ -170,6 +172,8 @@ def _matches(expected: Json, found: Any) -> bool:
             return found in allowed
         case {"$least": least}:
             return isinstance(found, int | float) and bool(found >= least)
+        case {"$match": str(pattern)}:
+            return isinstance(found, str) and bool(re.search(pattern, found))
         case {"$count": count}:
             return isinstance(found, list | dict) and len(found) == count
     return False

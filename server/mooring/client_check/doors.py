@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -35,6 +35,7 @@ class Door:
         self.port = port
         self._path = path
         self._own_port = 0
+        self._left: int | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self._again: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
@@ -47,9 +48,9 @@ class Door:
         """The address for clients."""
         return f"unix:{self._path}" if self._path else f"127.0.0.1:{self._own_port}"
 
-    def cut(self) -> None:
-        """End all connections."""
-        self._loop.call_soon_threadsafe(self._abort)
+    def cut(self, after: int = 0) -> None:
+        """End all connections, at once or when the server has sent ``after`` more bytes."""
+        self._wait(self._cut(after))
 
     def shut(self, seconds: float) -> None:
         """End all connections, and accept none for ``seconds``."""
@@ -69,6 +70,12 @@ class Door:
         for writer in self._open:
             writer.transport.abort()
         self._open.clear()
+        self._left = None
+
+    async def _cut(self, after: int) -> None:
+        self._left = after
+        if not after:
+            self._abort()
 
     async def _listen(self) -> asyncio.Server:
         if self._path:
@@ -95,16 +102,28 @@ class Door:
         self._open |= both
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(_copy(reader, inner_writer))
-                group.create_task(_copy(inner_reader, writer))
+                group.create_task(_copy(reader, inner_writer, lambda data: data))
+                group.create_task(_copy(inner_reader, writer, self._let_through))
         finally:
             self._open -= both
 
+    def _let_through(self, data: bytes) -> bytes:
+        """Return the part of the server's data that may pass."""
+        if self._left is None:
+            return data
+        passing = data[: self._left]
+        self._left -= len(passing)
+        if self._left == 0:
+            self._loop.call_soon(self._abort)
+        return passing
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+
+async def _copy(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passing: Callable[[bytes], bytes]
+) -> None:
     with suppress(ConnectionError):
         while data := await reader.read(1 << 16):
-            writer.write(data)
+            writer.write(passing(data))
             await writer.drain()
     writer.close()
 

@@ -158,6 +158,7 @@ class CasePlayer:
         self._lock = threading.Lock()
         self._folder = Path(self._stack.enter_context(TemporaryDirectory()))
         self._files = certificates(self._folder)
+        self._others = certificates(Path(self._stack.enter_context(TemporaryDirectory())))
         self._samples: dict[Transport, Sample] = {}
 
     def __enter__(self) -> Self:
@@ -221,26 +222,32 @@ class CasePlayer:
     def _server_flags(self, transport: Transport) -> list[str]:
         files = self._files
         flags: list[str] = []
-        if transport in ("tls", "mtls"):
+        if secured(transport):
             flags += ["--tls-cert-file", str(files.server), "--tls-private-key-file", str(files.server_key)]
-        if transport == "mtls":
+        if transport.startswith("mtls"):
             flags += ["--tls-client-ca-file", str(files.authority)]
         return flags
 
     def _client_files(self, transport: Transport) -> list[str]:
-        flags = ["--ca", str(self._files.authority)] if transport in ("tls", "mtls") else []
+        known = self._others if transport == "tls-stranger" else self._files
+        flags = ["--ca", str(known.authority)] if secured(transport) else []
         if transport == "mtls":
             flags += ["--cert", str(self._files.client), "--key", str(self._files.client_key)]
         return flags
 
     def _credentials(self, transport: Transport) -> grpc.ServerCredentials | None:
-        if transport not in ("tls", "mtls"):
+        if not secured(transport):
             return None
         files = self._files
         pair = files.server_key.read_bytes(), files.server.read_bytes()
-        if transport == "tls":
+        if transport.startswith("tls"):
             return grpc.ssl_server_credentials([pair])
         return grpc.ssl_server_credentials([pair], files.authority.read_bytes(), require_client_auth=True)
+
+
+def secured(transport: Transport) -> bool:
+    """Return whether there is TLS."""
+    return "tls" in transport
 
 
 def with_leader(steps: Sequence[CaseStep], target: str) -> list[CaseStep]:

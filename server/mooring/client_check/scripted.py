@@ -75,7 +75,7 @@ class Scene:
         self._script = Script([])
         self._received: list[Json] = []
         self._over = threading.Event()
-        self.cut: Callable[[], None] = lambda: None
+        self.cut: Callable[[int], None] = lambda _after: None
 
     @contextmanager
     def playing(self, serve: Sequence[Serving]) -> Iterator[list[Json]]:
@@ -100,13 +100,15 @@ class Scene:
         if entry is None:
             context.abort(grpc.StatusCode.INTERNAL, "the case has no such call here")
         over.wait(entry.delay)
+        if entry.drop is not True and entry.drop:
+            self.cut(entry.drop)
         kind = GetMessageClass(method.output_type)
         for message in entry.messages if entry.reply is None else [entry.reply]:
             yield json_format.ParseDict(message, kind())
-        if entry.drop:
+        if entry.drop is True:
             # The messages have to arrive first.
             over.wait(0.5 if entry.messages else 0)
-            self.cut()
+            self.cut(0)
         if entry.drop or entry.hang:
             gone = threading.Event()
             if context.add_callback(gone.set):  # False: it has ended already

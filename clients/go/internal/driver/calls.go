@@ -30,6 +30,7 @@ type command struct {
 	Mark    uint32
 	Updates int
 	After   *uint64
+	Parts   bool
 }
 
 var calls = map[string]func(context.Context, *mooring.Client, command) (any, error){
@@ -293,7 +294,7 @@ func bare(name, prefix string) string {
 }
 
 func (c command) question() mooring.Question {
-	return mooring.Question{Pod: c.pod(), Among: c.Among, Session: c.Session, Profile: c.Profile}
+	return mooring.Question{Pod: c.pod(), Among: c.Among, Session: c.Session, Profile: c.Profile, InParts: c.Parts}
 }
 
 // pod is one as an object if it has metadata, else as a reference.

@@ -1,7 +1,9 @@
 package dev.mooring.client;
 
+import com.google.protobuf.Message;
 import dev.mooring.v1.ErrorReason;
 import io.grpc.CallOptions;
+import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.StatusRuntimeException;
@@ -9,6 +11,7 @@ import io.grpc.stub.ClientCalls;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /** The connections to the target and to the leader, and the rule by which calls are repeated. Safe for concurrent use. */
@@ -30,13 +33,35 @@ final class Connections implements AutoCloseable {
 
   /** Calls until there is an answer, or a failure for good, or the time would be over with the next pause. */
   <Q, A> A call(MethodDescriptor<Q, A> method, Q request, long until) {
+    return repeated(
+        method, request, until, (channel, options) -> ClientCalls.blockingUnaryCall(channel, method, options, request));
+  }
+
+  /** The same for an answer in parts, which are merged. */
+  <Q, P, A extends Message> A call(MethodDescriptor<Q, P> method, Q request, Function<P, A> part, A empty, long until) {
+    return repeated(
+        method,
+        request,
+        until,
+        (channel, options) -> {
+          var whole = empty.toBuilder();
+          ClientCalls.blockingServerStreamingCall(channel, method, options, request)
+              .forEachRemaining(each -> whole.mergeFrom(part.apply(each)));
+          @SuppressWarnings("unchecked") // The builder is that of an A.
+          var merged = (A) whole.build();
+          return merged;
+        });
+  }
+
+  private <Q, A> A repeated(
+      MethodDescriptor<Q, ?> method, Q request, long until, BiFunction<Channel, CallOptions, A> attempt) {
     var pauses = new Pauses(until);
     while (true) {
       var leading = leader;
       var channel = leading != null && Rule.commits(request) ? leading : own;
       try {
         var options = CallOptions.DEFAULT.withDeadlineAfter(until - System.nanoTime(), TimeUnit.NANOSECONDS);
-        return ClientCalls.blockingUnaryCall(channel, method, options, request);
+        return attempt.apply(channel, options);
       } catch (StatusRuntimeException status) {
         var failed = MooringException.of(status);
         switch (Rule.of(failed)) {

@@ -6,7 +6,13 @@ import dev.mooring.v1.CommitOutcome;
 import dev.mooring.v1.DecisionServiceGrpc;
 import dev.mooring.v1.ErrorReason;
 import dev.mooring.v1.ExplainRequest;
+import dev.mooring.v1.ExplainResponse;
+import dev.mooring.v1.ExplainStreamRequest;
+import dev.mooring.v1.ExplainStreamResponse;
 import dev.mooring.v1.FilterRequest;
+import dev.mooring.v1.FilterResponse;
+import dev.mooring.v1.FilterStreamRequest;
+import dev.mooring.v1.FilterStreamResponse;
 import dev.mooring.v1.ListNodesRequest;
 import dev.mooring.v1.ListNodesResponse;
 import dev.mooring.v1.ListReservationsRequest;
@@ -21,6 +27,9 @@ import dev.mooring.v1.ReserveRequest;
 import dev.mooring.v1.ReserveResponse;
 import dev.mooring.v1.SchedulingServiceGrpc;
 import dev.mooring.v1.ScoreRequest;
+import dev.mooring.v1.ScoreResponse;
+import dev.mooring.v1.ScoreStreamRequest;
+import dev.mooring.v1.ScoreStreamResponse;
 import dev.mooring.v1.SimulationServiceGrpc;
 import dev.mooring.v1.UnreserveManyRequest;
 import dev.mooring.v1.UnreservedPod;
@@ -167,7 +176,18 @@ public final class MooringClient implements AutoCloseable {
     return asking(
         question,
         until,
-        nodes -> connections.call(SchedulingServiceGrpc.getFilterMethod(), request.setNodes(nodes).build(), until),
+        nodes -> {
+          request.setNodes(nodes);
+          if (!question.inParts()) {
+            return connections.call(SchedulingServiceGrpc.getFilterMethod(), request.build(), until);
+          }
+          return connections.call(
+              SchedulingServiceGrpc.getFilterStreamMethod(),
+              FilterStreamRequest.newBuilder().setRequest(request).build(),
+              FilterStreamResponse::getPart,
+              FilterResponse.getDefaultInstance(),
+              until);
+        },
         answer -> answer.getNodes(),
         (names, answer) ->
             new Filtered(
@@ -186,7 +206,18 @@ public final class MooringClient implements AutoCloseable {
     return asking(
         question,
         until,
-        nodes -> connections.call(SchedulingServiceGrpc.getScoreMethod(), request.setNodes(nodes).build(), until),
+        nodes -> {
+          request.setNodes(nodes);
+          if (!question.inParts()) {
+            return connections.call(SchedulingServiceGrpc.getScoreMethod(), request.build(), until);
+          }
+          return connections.call(
+              SchedulingServiceGrpc.getScoreStreamMethod(),
+              ScoreStreamRequest.newBuilder().setRequest(request).build(),
+              ScoreStreamResponse::getPart,
+              ScoreResponse.getDefaultInstance(),
+              until);
+        },
         answer -> answer.getNodes(),
         Scored::of);
   }
@@ -199,7 +230,18 @@ public final class MooringClient implements AutoCloseable {
     return asking(
         question,
         until,
-        nodes -> connections.call(SchedulingServiceGrpc.getExplainMethod(), request.setNodes(nodes).build(), until),
+        nodes -> {
+          request.setNodes(nodes);
+          if (!question.inParts()) {
+            return connections.call(SchedulingServiceGrpc.getExplainMethod(), request.build(), until);
+          }
+          return connections.call(
+              SchedulingServiceGrpc.getExplainStreamMethod(),
+              ExplainStreamRequest.newBuilder().setRequest(request).build(),
+              ExplainStreamResponse::getPart,
+              ExplainResponse.getDefaultInstance(),
+              until);
+        },
         answer -> answer.getNodes(),
         Explained::of);
   }

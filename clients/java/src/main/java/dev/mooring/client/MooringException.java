@@ -40,14 +40,26 @@ public final class MooringException extends RuntimeException {
       failed.addSuppressed(broken);
     }
     var status = failed.getStatus();
-    var message = status.getDescription() == null ? status.getCode().name() : status.getDescription();
-    return new MooringException(message, failed, broke(status) ? Status.Code.UNAVAILABLE : status.getCode(), error, false);
+    var code = broke(status) ? Status.Code.UNAVAILABLE : status.getCode();
+    return new MooringException(messageOf(status), failed, code, error, false);
   }
 
   /** Whether the connection broke during the call: netty's transport calls that UNKNOWN, with the channel's exception. */
   private static boolean broke(Status status) {
-    return status.getCode() == Status.Code.UNKNOWN
-        && Stream.iterate(status.getCause(), Objects::nonNull, Throwable::getCause).anyMatch(IOException.class::isInstance);
+    return status.getCode() == Status.Code.UNKNOWN && causes(status).anyMatch(IOException.class::isInstance);
+  }
+
+  /** What the server says, or what the library does, with the deepest cause, such as that of a handshake. */
+  private static String messageOf(Status status) {
+    var told = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+    return causes(status)
+        .reduce((outer, inner) -> inner)
+        .map(cause -> told.lines().findFirst().orElse("") + ": " + cause)
+        .orElse(told);
+  }
+
+  private static Stream<Throwable> causes(Status status) {
+    return Stream.iterate(status.getCause(), Objects::nonNull, Throwable::getCause);
   }
 
   /** An answer that is not what the contract says. */

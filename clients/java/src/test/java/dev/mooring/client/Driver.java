@@ -275,7 +275,7 @@ final class Driver {
   }
 
   private Question question() {
-    return new Question(pod(), among(), text("session"), text("profile"));
+    return new Question(pod(), among(), text("session"), text("profile"), asked.has("parts"));
   }
 
   private Optional<List<String>> among() {
