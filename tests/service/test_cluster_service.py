@@ -103,6 +103,90 @@ def test_nodes_and_pending_pods_with_labels(way: Callable[..., Any]) -> None:
     assert [each.pod.name for each in waiting.pods] == ["web-1"]
 
 
+def test_what_nodes_offer_and_their_pods_take() -> None:
+    zone = "topology.kubernetes.io/zone"
+    nodes = (
+        make_node("a", allocatable={"cpu": "4", "memory": "8Gi", "pods": "10"}),
+        make_node(
+            "b",
+            labels={zone: "a"},
+            allocatable={"cpu": "8", "memory": "8Gi", "pods": "10", "example.com/gpu": "2"},
+            taints=[
+                {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+                {"key": "b", "effect": "NoExecute"},
+            ],
+        ),
+        make_node("c", labels={zone: "a"}, spec={"unschedulable": True}),
+    )
+    pods = (make_pod("one", node="b", requests={"cpu": "1500m"}), make_pod("two", node="b"))
+    with world(*nodes, *pods) as w, direct(w.backend) as stubs:
+        whole = stubs.cluster.ListNodes(pb.ListNodesRequest(include_usage=True))
+        second = stubs.cluster.ListNodes(pb.ListNodesRequest(include_usage=True, label_selector=f"{zone}=a"))
+        plain = stubs.cluster.ListNodes(pb.ListNodesRequest())
+    assert not plain.HasField("usage")
+    usage = whole.usage
+    columns = {each.name: (list(each.allocatable), list(each.requested)) for each in usage.resources}
+    assert columns["cpu"][0][:2] == [4000, 8000]
+    assert columns["cpu"][1] == [0, 1500, 0]
+    assert columns["pods"][1] == [0, 2, 0]
+    assert columns["example.com/gpu"][0] == [0, 2, 0]
+    assert [usage.zones[at] for at in usage.zone_positions] == ["", "a", "a"]
+    assert [usage.taints[at] for at in usage.taint_positions] == ["", "gpu=yes:NoSchedule, b:NoExecute", ""]
+    assert list(usage.cordoned_positions) == [2]
+    assert list(second.nodes.names.names) == ["b", "c"]
+    assert list(second.usage.cordoned_positions) == [1]
+
+
+LISTED = (
+    make_pod("web-2", node="a", labels={"app": "web"}, requests={"cpu": "2", "memory": "1Gi"}),
+    make_pod(
+        "web-1",
+        labels={"app": "web"},
+        metadata={
+            "creationTimestamp": "2026-11-23T01:02:03Z",
+            "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "r", "controller": True}],
+        },
+        spec={"priority": 7},
+    ),
+    make_pod("DB", namespace="data", node="b"),
+    make_pod("cache", namespace="data", node="a"),
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        pytest.param({}, ["web-1", "DB", "cache", "web-2"], id="all, those without a node first"),
+        pytest.param({"namespace": "data"}, ["DB", "cache"], id="of a namespace"),
+        pytest.param({"label_selector": "app=web"}, ["web-1", "web-2"], id="with labels"),
+        pytest.param({"node": "a"}, ["cache", "web-2"], id="on a node"),
+        pytest.param(
+            {"controller_kind": "ReplicaSet", "controller_name": "web"}, ["web-1"], id="of an owner"
+        ),
+        pytest.param({"controller_name": "other"}, [], id="of an unknown owner"),
+        pytest.param({"name_part": "a/db"}, ["DB"], id="with a part of the name"),
+        pytest.param({"placed": True}, ["DB", "cache", "web-2"], id="with a node"),
+        pytest.param({"placed": False}, ["web-1"], id="without a node"),
+    ],
+)
+def test_pods_are_listed(way: Callable[..., Any], wanted: dict[str, Any], expected: list[str]) -> None:
+    with world(*NODES, *LISTED) as w, way(w.backend) as stubs:
+        found = stubs.cluster.ListPods(pb.ListPodsRequest(**wanted))
+    assert [each.pod.name for each in found.pods] == expected
+    assert (found.pod_count, found.unplaced_count) == (len(expected), "web-1" in expected)
+
+
+def test_a_listed_pod_says_where_it_is_and_what_it_takes() -> None:
+    with world(*NODES, *LISTED) as w, direct(w.backend) as stubs:
+        waiting, *_, placed = stubs.cluster.ListPods(pb.ListPodsRequest()).pods
+    assert (waiting.node, waiting.priority) == ("", 7)
+    assert (waiting.controller_kind, waiting.controller_name) == ("ReplicaSet", "web")
+    assert waiting.creation_time.ToJsonString() == "2026-11-23T01:02:03Z"
+    assert (placed.node, placed.assumed) == ("a", False)
+    assert dict(placed.requests) == {"cpu": 2000, "memory": 1 << 30}
+
+
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

@@ -103,6 +103,36 @@ def test_pending_pods_and_the_queue_are_listed_in_pages(way: Callable[..., Any])
         assert [each.pod.name for answer in answers for each in answer.pods] == [f"p{at}" for at in range(6)]
 
 
+@pytest.mark.parametrize(
+    ("skip", "expected"),
+    [
+        pytest.param(None, ["p2", "p3"], id="the next"),
+        pytest.param(0, ["p0", "p1"], id="the first again"),
+        pytest.param(4, ["p4"], id="the last"),
+        pytest.param(9, [], id="beyond the end"),
+    ],
+)
+def test_any_part_of_a_list_of_pods_is_read_as_it_was_found(skip: int | None, expected: list[str]) -> None:
+    with world(make_node("n"), *(make_pod(f"p{at}") for at in range(5))) as w, direct(w.backend) as stubs:
+        token = stubs.cluster.ListPods(pb.ListPodsRequest(page_size=2)).next_page_token
+        w.state.apply("test", [Put(make_pod("a"))])
+        answer = stubs.cluster.ListPods(pb.ListPodsRequest(page_size=2, page_token=token, skip=skip))
+        fresh = stubs.cluster.ListPods(pb.ListPodsRequest(page_size=2, skip=skip))
+    assert [each.pod.name for each in answer.pods] == expected
+    assert answer.pod_count == 5
+    assert fresh.pod_count == 6
+
+
+def test_the_usage_of_nodes_comes_in_pages_with_them() -> None:
+    nodes = [make_node(name, allocatable={"cpu": at + 1}) for at, name in enumerate(NAMES)]
+    with world(*nodes) as w, direct(w.backend) as stubs, small_pages(300):
+        answers = list(paged(stubs.cluster.ListNodes, pb.ListNodesRequest(include_usage=True)))
+    assert len(answers) > 1
+    found = [amount for answer in answers for amount in answer.usage.resources[0].allocatable]
+    assert found == [1000 * (at + 1) for at in range(7)]
+    assert all(len(answer.usage.zone_positions) == len(answer.indices) for answer in answers)
+
+
 def test_decisions_that_take_more_than_a_page_come_in_several() -> None:
     with world(make_node("n")) as w, direct(w.backend) as stubs, small_pages(600):
         for at in range(9):

@@ -348,7 +348,9 @@ type ListNodesRequest struct {
 	// OPTIONAL. The most nodes of a page, 1 to 131,072; default as many as fit into 2 MiB.
 	PageSize uint32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// OPTIONAL. The next_page_token of the page before; the rest of the request must be the same.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// OPTIONAL. Adds NodeUsage; default false.
+	IncludeUsage  bool `protobuf:"varint,6,opt,name=include_usage,json=includeUsage,proto3" json:"include_usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -418,6 +420,168 @@ func (x *ListNodesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListNodesRequest) GetIncludeUsage() bool {
+	if x != nil {
+		return x.IncludeUsage
+	}
+	return false
+}
+
+// The amounts of a resource on nodes: of CPU in thousandths, of memory and storage in bytes, of others in units.
+type ResourceUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The resource, such as "cpu", "memory", "pods".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What each node offers to pods, 0 or more.
+	Allocatable []int64 `protobuf:"fixed64,2,rep,packed,name=allocatable,proto3" json:"allocatable,omitempty"`
+	// What the pods of each node request, 0 or more; of "pods" their number.
+	Requested     []int64 `protobuf:"fixed64,3,rep,packed,name=requested,proto3" json:"requested,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceUsage) Reset() {
+	*x = ResourceUsage{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceUsage) ProtoMessage() {}
+
+func (x *ResourceUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceUsage.ProtoReflect.Descriptor instead.
+func (*ResourceUsage) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ResourceUsage) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResourceUsage) GetAllocatable() []int64 {
+	if x != nil {
+		return x.Allocatable
+	}
+	return nil
+}
+
+func (x *ResourceUsage) GetRequested() []int64 {
+	if x != nil {
+		return x.Requested
+	}
+	return nil
+}
+
+// What nodes offer, what their pods take, and what keeps pods away. Columns have one number per node of the page, in its order.
+type NodeUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The resources that the server's nodes offer.
+	Resources []*ResourceUsage `protobuf:"bytes,1,rep,name=resources,proto3" json:"resources,omitempty"`
+	// The distinct values of the label topology.kubernetes.io/zone. The first is "", for nodes without it.
+	Zones []string `protobuf:"bytes,2,rep,name=zones,proto3" json:"zones,omitempty"`
+	// The position of each node's zone in zones.
+	ZonePositions []uint32 `protobuf:"fixed32,3,rep,packed,name=zone_positions,json=zonePositions,proto3" json:"zone_positions,omitempty"`
+	// The distinct lists of taints, each as KEY=VALUE:EFFECT with ", " between. The first is "", for nodes without taints.
+	Taints []string `protobuf:"bytes,4,rep,name=taints,proto3" json:"taints,omitempty"`
+	// The position of each node's taints in taints.
+	TaintPositions []uint32 `protobuf:"fixed32,5,rep,packed,name=taint_positions,json=taintPositions,proto3" json:"taint_positions,omitempty"`
+	// The positions in the page of the nodes that are cordoned (spec.unschedulable), ascending.
+	CordonedPositions []uint32 `protobuf:"fixed32,6,rep,packed,name=cordoned_positions,json=cordonedPositions,proto3" json:"cordoned_positions,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *NodeUsage) Reset() {
+	*x = NodeUsage{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeUsage) ProtoMessage() {}
+
+func (x *NodeUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeUsage.ProtoReflect.Descriptor instead.
+func (*NodeUsage) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *NodeUsage) GetResources() []*ResourceUsage {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+func (x *NodeUsage) GetZones() []string {
+	if x != nil {
+		return x.Zones
+	}
+	return nil
+}
+
+func (x *NodeUsage) GetZonePositions() []uint32 {
+	if x != nil {
+		return x.ZonePositions
+	}
+	return nil
+}
+
+func (x *NodeUsage) GetTaints() []string {
+	if x != nil {
+		return x.Taints
+	}
+	return nil
+}
+
+func (x *NodeUsage) GetTaintPositions() []uint32 {
+	if x != nil {
+		return x.TaintPositions
+	}
+	return nil
+}
+
+func (x *NodeUsage) GetCordonedPositions() []uint32 {
+	if x != nil {
+		return x.CordonedPositions
+	}
+	return nil
+}
+
 // Response of ClusterService.ListNodes.
 type ListNodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -434,13 +598,15 @@ type ListNodesResponse struct {
 	RemovedIndices []uint32 `protobuf:"fixed32,5,rep,packed,name=removed_indices,json=removedIndices,proto3" json:"removed_indices,omitempty"`
 	// The page_token of the next page, empty on the last one. A page is kept for a minute.
 	NextPageToken string `protobuf:"bytes,6,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// With include_usage: what the nodes of the page offer.
+	Usage         *NodeUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[4]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -452,7 +618,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[4]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -465,7 +631,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{4}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListNodesResponse) GetProvenance() *Provenance {
@@ -510,6 +676,13 @@ func (x *ListNodesResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *ListNodesResponse) GetUsage() *NodeUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 // Request of ClusterService.WatchNodes.
 type WatchNodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -523,7 +696,7 @@ type WatchNodesRequest struct {
 
 func (x *WatchNodesRequest) Reset() {
 	*x = WatchNodesRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -535,7 +708,7 @@ func (x *WatchNodesRequest) String() string {
 func (*WatchNodesRequest) ProtoMessage() {}
 
 func (x *WatchNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[5]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -548,7 +721,7 @@ func (x *WatchNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodesRequest.ProtoReflect.Descriptor instead.
 func (*WatchNodesRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{5}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WatchNodesRequest) GetSinceEpoch() uint64 {
@@ -586,7 +759,7 @@ type WatchNodesResponse struct {
 
 func (x *WatchNodesResponse) Reset() {
 	*x = WatchNodesResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -598,7 +771,7 @@ func (x *WatchNodesResponse) String() string {
 func (*WatchNodesResponse) ProtoMessage() {}
 
 func (x *WatchNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[6]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -611,7 +784,7 @@ func (x *WatchNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodesResponse.ProtoReflect.Descriptor instead.
 func (*WatchNodesResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{6}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WatchNodesResponse) GetProvenance() *Provenance {
@@ -673,7 +846,7 @@ type ListPendingPodsRequest struct {
 
 func (x *ListPendingPodsRequest) Reset() {
 	*x = ListPendingPodsRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +858,7 @@ func (x *ListPendingPodsRequest) String() string {
 func (*ListPendingPodsRequest) ProtoMessage() {}
 
 func (x *ListPendingPodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[7]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +871,7 @@ func (x *ListPendingPodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPendingPodsRequest.ProtoReflect.Descriptor instead.
 func (*ListPendingPodsRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{7}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListPendingPodsRequest) GetNamespace() string {
@@ -750,7 +923,7 @@ type PendingPod struct {
 
 func (x *PendingPod) Reset() {
 	*x = PendingPod{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +935,7 @@ func (x *PendingPod) String() string {
 func (*PendingPod) ProtoMessage() {}
 
 func (x *PendingPod) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[8]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +948,7 @@ func (x *PendingPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingPod.ProtoReflect.Descriptor instead.
 func (*PendingPod) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{8}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PendingPod) GetPod() *PodReference {
@@ -835,7 +1008,7 @@ type ListPendingPodsResponse struct {
 
 func (x *ListPendingPodsResponse) Reset() {
 	*x = ListPendingPodsResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -847,7 +1020,7 @@ func (x *ListPendingPodsResponse) String() string {
 func (*ListPendingPodsResponse) ProtoMessage() {}
 
 func (x *ListPendingPodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[9]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -860,7 +1033,7 @@ func (x *ListPendingPodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPendingPodsResponse.ProtoReflect.Descriptor instead.
 func (*ListPendingPodsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{9}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListPendingPodsResponse) GetProvenance() *Provenance {
@@ -884,6 +1057,324 @@ func (x *ListPendingPodsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Request of ClusterService.ListPods. A pod is listed if it agrees with every field that is set.
+type ListPodsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// OPTIONAL. Pods of this namespace; default all.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// OPTIONAL. Pods with such labels: a selector as kubectl takes it.
+	LabelSelector string `protobuf:"bytes,2,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
+	// OPTIONAL. Pods on this node.
+	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// OPTIONAL. Pods whose controller is of this kind, such as "ReplicaSet".
+	ControllerKind string `protobuf:"bytes,4,opt,name=controller_kind,json=controllerKind,proto3" json:"controller_kind,omitempty"`
+	// OPTIONAL. Pods whose controller has this name.
+	ControllerName string `protobuf:"bytes,5,opt,name=controller_name,json=controllerName,proto3" json:"controller_name,omitempty"`
+	// OPTIONAL. Pods whose NAMESPACE/NAME contains this; upper and lower case count as the same.
+	NamePart string `protobuf:"bytes,6,opt,name=name_part,json=namePart,proto3" json:"name_part,omitempty"`
+	// OPTIONAL. Pods that have a node (true), or that have none (false); default both.
+	Placed *bool `protobuf:"varint,7,opt,name=placed,proto3,oneof" json:"placed,omitempty"`
+	// OPTIONAL. The most pods of a page, 1 to 131,072; default as many as fit into 2 MiB.
+	PageSize uint32 `protobuf:"varint,8,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// OPTIONAL. The page_token of an answer to the same request.
+	PageToken string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// OPTIONAL. Begins the page after so many pods of the list, instead of where page_token says. So any part of a list can be read.
+	Skip          *uint32 `protobuf:"varint,10,opt,name=skip,proto3,oneof" json:"skip,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPodsRequest) Reset() {
+	*x = ListPodsRequest{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPodsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPodsRequest) ProtoMessage() {}
+
+func (x *ListPodsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPodsRequest.ProtoReflect.Descriptor instead.
+func (*ListPodsRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListPodsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListPodsRequest) GetLabelSelector() string {
+	if x != nil {
+		return x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListPodsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ListPodsRequest) GetControllerKind() string {
+	if x != nil {
+		return x.ControllerKind
+	}
+	return ""
+}
+
+func (x *ListPodsRequest) GetControllerName() string {
+	if x != nil {
+		return x.ControllerName
+	}
+	return ""
+}
+
+func (x *ListPodsRequest) GetNamePart() string {
+	if x != nil {
+		return x.NamePart
+	}
+	return ""
+}
+
+func (x *ListPodsRequest) GetPlaced() bool {
+	if x != nil && x.Placed != nil {
+		return *x.Placed
+	}
+	return false
+}
+
+func (x *ListPodsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListPodsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListPodsRequest) GetSkip() uint32 {
+	if x != nil && x.Skip != nil {
+		return *x.Skip
+	}
+	return 0
+}
+
+// A pod of a list.
+type PodSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pod, with its UID.
+	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// Its node. Empty if it has none.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// A decision placed it there, and its source has not confirmed that yet.
+	Assumed bool `protobuf:"varint,3,opt,name=assumed,proto3" json:"assumed,omitempty"`
+	// The kind of its controller, such as "ReplicaSet". Empty without one.
+	ControllerKind string `protobuf:"bytes,4,opt,name=controller_kind,json=controllerKind,proto3" json:"controller_kind,omitempty"`
+	// The controller's name.
+	ControllerName string `protobuf:"bytes,5,opt,name=controller_name,json=controllerName,proto3" json:"controller_name,omitempty"`
+	// When it was created. Absent where its source doesn't say.
+	CreationTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=creation_time,json=creationTime,proto3" json:"creation_time,omitempty"`
+	// Its priority.
+	Priority int32 `protobuf:"varint,7,opt,name=priority,proto3" json:"priority,omitempty"`
+	// What it takes from a node, by resource: of CPU in thousandths, of memory and storage in bytes, of others in units.
+	Requests      map[string]int64 `protobuf:"bytes,8,rep,name=requests,proto3" json:"requests,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodSummary) Reset() {
+	*x = PodSummary{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodSummary) ProtoMessage() {}
+
+func (x *PodSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodSummary.ProtoReflect.Descriptor instead.
+func (*PodSummary) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PodSummary) GetPod() *PodReference {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *PodSummary) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *PodSummary) GetAssumed() bool {
+	if x != nil {
+		return x.Assumed
+	}
+	return false
+}
+
+func (x *PodSummary) GetControllerKind() string {
+	if x != nil {
+		return x.ControllerKind
+	}
+	return ""
+}
+
+func (x *PodSummary) GetControllerName() string {
+	if x != nil {
+		return x.ControllerName
+	}
+	return ""
+}
+
+func (x *PodSummary) GetCreationTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreationTime
+	}
+	return nil
+}
+
+func (x *PodSummary) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *PodSummary) GetRequests() map[string]int64 {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+// Response of ClusterService.ListPods.
+type ListPodsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state and configuration when the list was made.
+	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	// The pods of the page.
+	Pods []*PodSummary `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
+	// How many pods the list has.
+	PodCount uint32 `protobuf:"varint,3,opt,name=pod_count,json=podCount,proto3" json:"pod_count,omitempty"`
+	// How many of them have no node.
+	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
+	// The page_token of the next page, empty on the last one. A page is kept for a minute.
+	NextPageToken string `protobuf:"bytes,5,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPodsResponse) Reset() {
+	*x = ListPodsResponse{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPodsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPodsResponse) ProtoMessage() {}
+
+func (x *ListPodsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPodsResponse.ProtoReflect.Descriptor instead.
+func (*ListPodsResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListPodsResponse) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
+	}
+	return nil
+}
+
+func (x *ListPodsResponse) GetPods() []*PodSummary {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+func (x *ListPodsResponse) GetPodCount() uint32 {
+	if x != nil {
+		return x.PodCount
+	}
+	return 0
+}
+
+func (x *ListPodsResponse) GetUnplacedCount() uint32 {
+	if x != nil {
+		return x.UnplacedCount
+	}
+	return 0
+}
+
+func (x *ListPodsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // Request of ClusterService.GetObject.
 type GetObjectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -899,7 +1390,7 @@ type GetObjectRequest struct {
 
 func (x *GetObjectRequest) Reset() {
 	*x = GetObjectRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +1402,7 @@ func (x *GetObjectRequest) String() string {
 func (*GetObjectRequest) ProtoMessage() {}
 
 func (x *GetObjectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[10]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +1415,7 @@ func (x *GetObjectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetObjectRequest.ProtoReflect.Descriptor instead.
 func (*GetObjectRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{10}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetObjectRequest) GetKind() string {
@@ -963,7 +1454,7 @@ type GetObjectResponse struct {
 
 func (x *GetObjectResponse) Reset() {
 	*x = GetObjectResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1466,7 @@ func (x *GetObjectResponse) String() string {
 func (*GetObjectResponse) ProtoMessage() {}
 
 func (x *GetObjectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[11]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1479,7 @@ func (x *GetObjectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetObjectResponse.ProtoReflect.Descriptor instead.
 func (*GetObjectResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{11}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetObjectResponse) GetProvenance() *Provenance {
@@ -1021,7 +1512,7 @@ type PutObjects struct {
 
 func (x *PutObjects) Reset() {
 	*x = PutObjects{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1524,7 @@ func (x *PutObjects) String() string {
 func (*PutObjects) ProtoMessage() {}
 
 func (x *PutObjects) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[12]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1537,7 @@ func (x *PutObjects) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutObjects.ProtoReflect.Descriptor instead.
 func (*PutObjects) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{12}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PutObjects) GetKind() string {
@@ -1087,7 +1578,7 @@ type RemoveObject struct {
 
 func (x *RemoveObject) Reset() {
 	*x = RemoveObject{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1590,7 @@ func (x *RemoveObject) String() string {
 func (*RemoveObject) ProtoMessage() {}
 
 func (x *RemoveObject) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[13]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1603,7 @@ func (x *RemoveObject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveObject.ProtoReflect.Descriptor instead.
 func (*RemoveObject) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{13}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RemoveObject) GetKind() string {
@@ -1152,7 +1643,7 @@ type SnapshotBegin struct {
 
 func (x *SnapshotBegin) Reset() {
 	*x = SnapshotBegin{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1164,7 +1655,7 @@ func (x *SnapshotBegin) String() string {
 func (*SnapshotBegin) ProtoMessage() {}
 
 func (x *SnapshotBegin) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[14]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1177,7 +1668,7 @@ func (x *SnapshotBegin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotBegin.ProtoReflect.Descriptor instead.
 func (*SnapshotBegin) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{14}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{19}
 }
 
 // Ends a full load: the collected objects replace all objects of the source, in one step.
@@ -1189,7 +1680,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1692,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[15]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1705,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{15}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{20}
 }
 
 // One step of a source. Counts as one in the sequence.
@@ -1235,7 +1726,7 @@ type PushEvent struct {
 
 func (x *PushEvent) Reset() {
 	*x = PushEvent{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1738,7 @@ func (x *PushEvent) String() string {
 func (*PushEvent) ProtoMessage() {}
 
 func (x *PushEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1751,7 @@ func (x *PushEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushEvent.ProtoReflect.Descriptor instead.
 func (*PushEvent) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{16}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PushEvent) GetEvent() isPushEvent_Event {
@@ -1358,7 +1849,7 @@ type PushObjectsRequest struct {
 
 func (x *PushObjectsRequest) Reset() {
 	*x = PushObjectsRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1861,7 @@ func (x *PushObjectsRequest) String() string {
 func (*PushObjectsRequest) ProtoMessage() {}
 
 func (x *PushObjectsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1874,7 @@ func (x *PushObjectsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushObjectsRequest.ProtoReflect.Descriptor instead.
 func (*PushObjectsRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{17}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PushObjectsRequest) GetSource() string {
@@ -1431,7 +1922,7 @@ type PushObjectsResponse struct {
 
 func (x *PushObjectsResponse) Reset() {
 	*x = PushObjectsResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1934,7 @@ func (x *PushObjectsResponse) String() string {
 func (*PushObjectsResponse) ProtoMessage() {}
 
 func (x *PushObjectsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1947,7 @@ func (x *PushObjectsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushObjectsResponse.ProtoReflect.Descriptor instead.
 func (*PushObjectsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{18}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PushObjectsResponse) GetProvenance() *Provenance {
@@ -1498,7 +1989,7 @@ type RemoveSourceRequest struct {
 
 func (x *RemoveSourceRequest) Reset() {
 	*x = RemoveSourceRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[19]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1510,7 +2001,7 @@ func (x *RemoveSourceRequest) String() string {
 func (*RemoveSourceRequest) ProtoMessage() {}
 
 func (x *RemoveSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[19]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1523,7 +2014,7 @@ func (x *RemoveSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSourceRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSourceRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{19}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RemoveSourceRequest) GetSource() string {
@@ -1544,7 +2035,7 @@ type RemoveSourceResponse struct {
 
 func (x *RemoveSourceResponse) Reset() {
 	*x = RemoveSourceResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[20]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +2047,7 @@ func (x *RemoveSourceResponse) String() string {
 func (*RemoveSourceResponse) ProtoMessage() {}
 
 func (x *RemoveSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[20]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +2060,7 @@ func (x *RemoveSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSourceResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSourceResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{20}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RemoveSourceResponse) GetProvenance() *Provenance {
@@ -1616,7 +2107,7 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\x05leads\x18\v \x01(\bR\x05leads\x12\x16\n" +
 	"\x06leader\x18\f \x01(\tR\x06leader\x12%\n" +
 	"\x0eleader_address\x18\x0e \x01(\tR\rleaderAddress\x12I\n" +
-	"\x12configuration_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x11configurationTime\"\xd5\x01\n" +
+	"\x12configuration_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x11configurationTime\"\xfa\x01\n" +
 	"\x10ListNodesRequest\x12$\n" +
 	"\vsince_epoch\x18\x01 \x01(\x04H\x00R\n" +
 	"sinceEpoch\x88\x01\x01\x12(\n" +
@@ -1624,8 +2115,20 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\x0elabel_selector\x18\x03 \x01(\tR\rlabelSelector\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageTokenB\x0e\n" +
-	"\f_since_epoch\"\xfe\x01\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12#\n" +
+	"\rinclude_usage\x18\x06 \x01(\bR\fincludeUsageB\x0e\n" +
+	"\f_since_epoch\"c\n" +
+	"\rResourceUsage\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vallocatable\x18\x02 \x03(\x10R\vallocatable\x12\x1c\n" +
+	"\trequested\x18\x03 \x03(\x10R\trequested\"\xf1\x01\n" +
+	"\tNodeUsage\x127\n" +
+	"\tresources\x18\x01 \x03(\v2\x19.mooring.v1.ResourceUsageR\tresources\x12\x14\n" +
+	"\x05zones\x18\x02 \x03(\tR\x05zones\x12%\n" +
+	"\x0ezone_positions\x18\x03 \x03(\aR\rzonePositions\x12\x16\n" +
+	"\x06taints\x18\x04 \x03(\tR\x06taints\x12'\n" +
+	"\x0ftaint_positions\x18\x05 \x03(\aR\x0etaintPositions\x12-\n" +
+	"\x12cordoned_positions\x18\x06 \x03(\aR\x11cordonedPositions\"\xab\x02\n" +
 	"\x11ListNodesResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
@@ -1634,7 +2137,8 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\aindices\x18\x03 \x03(\aR\aindices\x12*\n" +
 	"\x05nodes\x18\x04 \x01(\v2\x14.mooring.v1.NodeListR\x05nodes\x12'\n" +
 	"\x0fremoved_indices\x18\x05 \x03(\aR\x0eremovedIndices\x12&\n" +
-	"\x0fnext_page_token\x18\x06 \x01(\tR\rnextPageToken\"s\n" +
+	"\x0fnext_page_token\x18\x06 \x01(\tR\rnextPageToken\x12+\n" +
+	"\x05usage\x18\a \x01(\v2\x15.mooring.v1.NodeUsageR\x05usage\"s\n" +
 	"\x11WatchNodesRequest\x12$\n" +
 	"\vsince_epoch\x18\x01 \x01(\x04H\x00R\n" +
 	"sinceEpoch\x88\x01\x01\x12(\n" +
@@ -1671,7 +2175,43 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
 	"provenance\x12*\n" +
 	"\x04pods\x18\x02 \x03(\v2\x16.mooring.v1.PendingPodR\x04pods\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"X\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xdf\x02\n" +
+	"\x0fListPodsRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12%\n" +
+	"\x0elabel_selector\x18\x02 \x01(\tR\rlabelSelector\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\x12'\n" +
+	"\x0fcontroller_kind\x18\x04 \x01(\tR\x0econtrollerKind\x12'\n" +
+	"\x0fcontroller_name\x18\x05 \x01(\tR\x0econtrollerName\x12\x1b\n" +
+	"\tname_part\x18\x06 \x01(\tR\bnamePart\x12\x1b\n" +
+	"\x06placed\x18\a \x01(\bH\x00R\x06placed\x88\x01\x01\x12\x1b\n" +
+	"\tpage_size\x18\b \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\t \x01(\tR\tpageToken\x12\x17\n" +
+	"\x04skip\x18\n" +
+	" \x01(\rH\x01R\x04skip\x88\x01\x01B\t\n" +
+	"\a_placedB\a\n" +
+	"\x05_skip\"\x94\x03\n" +
+	"\n" +
+	"PodSummary\x12*\n" +
+	"\x03pod\x18\x01 \x01(\v2\x18.mooring.v1.PodReferenceR\x03pod\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
+	"\aassumed\x18\x03 \x01(\bR\aassumed\x12'\n" +
+	"\x0fcontroller_kind\x18\x04 \x01(\tR\x0econtrollerKind\x12'\n" +
+	"\x0fcontroller_name\x18\x05 \x01(\tR\x0econtrollerName\x12?\n" +
+	"\rcreation_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fcreationTime\x12\x1a\n" +
+	"\bpriority\x18\a \x01(\x05R\bpriority\x12@\n" +
+	"\brequests\x18\b \x03(\v2$.mooring.v1.PodSummary.RequestsEntryR\brequests\x1a;\n" +
+	"\rRequestsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xe2\x01\n" +
+	"\x10ListPodsResponse\x126\n" +
+	"\n" +
+	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
+	"provenance\x12*\n" +
+	"\x04pods\x18\x02 \x03(\v2\x16.mooring.v1.PodSummaryR\x04pods\x12\x1b\n" +
+	"\tpod_count\x18\x03 \x01(\rR\bpodCount\x12%\n" +
+	"\x0eunplaced_count\x18\x04 \x01(\rR\runplacedCount\x12&\n" +
+	"\x0fnext_page_token\x18\x05 \x01(\tR\rnextPageToken\"X\n" +
 	"\x10GetObjectRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -1717,13 +2257,14 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\x14RemoveSourceResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
-	"provenance2\xee\x04\n" +
+	"provenance2\xba\x05\n" +
 	"\x0eClusterService\x12\\\n" +
 	"\x0eGetClusterInfo\x12!.mooring.v1.GetClusterInfoRequest\x1a\".mooring.v1.GetClusterInfoResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\tListNodes\x12\x1c.mooring.v1.ListNodesRequest\x1a\x1d.mooring.v1.ListNodesResponse\"\x03\x90\x02\x01\x12R\n" +
 	"\n" +
 	"WatchNodes\x12\x1d.mooring.v1.WatchNodesRequest\x1a\x1e.mooring.v1.WatchNodesResponse\"\x03\x90\x02\x010\x01\x12_\n" +
-	"\x0fListPendingPods\x12\".mooring.v1.ListPendingPodsRequest\x1a#.mooring.v1.ListPendingPodsResponse\"\x03\x90\x02\x01\x12M\n" +
+	"\x0fListPendingPods\x12\".mooring.v1.ListPendingPodsRequest\x1a#.mooring.v1.ListPendingPodsResponse\"\x03\x90\x02\x01\x12J\n" +
+	"\bListPods\x12\x1b.mooring.v1.ListPodsRequest\x1a\x1c.mooring.v1.ListPodsResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\tGetObject\x12\x1c.mooring.v1.GetObjectRequest\x1a\x1d.mooring.v1.GetObjectResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\vPushObjects\x12\x1e.mooring.v1.PushObjectsRequest\x1a\x1f.mooring.v1.PushObjectsResponse\"\x03\x90\x02\x02\x12V\n" +
 	"\fRemoveSource\x12\x1f.mooring.v1.RemoveSourceRequest\x1a .mooring.v1.RemoveSourceResponse\"\x03\x90\x02\x02B\x9a\x01\n" +
@@ -1743,82 +2284,97 @@ func file_mooring_v1_cluster_service_proto_rawDescGZIP() []byte {
 	return file_mooring_v1_cluster_service_proto_rawDescData
 }
 
-var file_mooring_v1_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_mooring_v1_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_mooring_v1_cluster_service_proto_goTypes = []any{
 	(*GetClusterInfoRequest)(nil),   // 0: mooring.v1.GetClusterInfoRequest
 	(*SourceInfo)(nil),              // 1: mooring.v1.SourceInfo
 	(*GetClusterInfoResponse)(nil),  // 2: mooring.v1.GetClusterInfoResponse
 	(*ListNodesRequest)(nil),        // 3: mooring.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),       // 4: mooring.v1.ListNodesResponse
-	(*WatchNodesRequest)(nil),       // 5: mooring.v1.WatchNodesRequest
-	(*WatchNodesResponse)(nil),      // 6: mooring.v1.WatchNodesResponse
-	(*ListPendingPodsRequest)(nil),  // 7: mooring.v1.ListPendingPodsRequest
-	(*PendingPod)(nil),              // 8: mooring.v1.PendingPod
-	(*ListPendingPodsResponse)(nil), // 9: mooring.v1.ListPendingPodsResponse
-	(*GetObjectRequest)(nil),        // 10: mooring.v1.GetObjectRequest
-	(*GetObjectResponse)(nil),       // 11: mooring.v1.GetObjectResponse
-	(*PutObjects)(nil),              // 12: mooring.v1.PutObjects
-	(*RemoveObject)(nil),            // 13: mooring.v1.RemoveObject
-	(*SnapshotBegin)(nil),           // 14: mooring.v1.SnapshotBegin
-	(*SnapshotEnd)(nil),             // 15: mooring.v1.SnapshotEnd
-	(*PushEvent)(nil),               // 16: mooring.v1.PushEvent
-	(*PushObjectsRequest)(nil),      // 17: mooring.v1.PushObjectsRequest
-	(*PushObjectsResponse)(nil),     // 18: mooring.v1.PushObjectsResponse
-	(*RemoveSourceRequest)(nil),     // 19: mooring.v1.RemoveSourceRequest
-	(*RemoveSourceResponse)(nil),    // 20: mooring.v1.RemoveSourceResponse
-	nil,                             // 21: mooring.v1.PendingPod.LabelsEntry
-	(*Provenance)(nil),              // 22: mooring.v1.Provenance
-	(*timestamppb.Timestamp)(nil),   // 23: google.protobuf.Timestamp
-	(NodeForm)(0),                   // 24: mooring.v1.NodeForm
-	(*NodeList)(nil),                // 25: mooring.v1.NodeList
-	(*PodReference)(nil),            // 26: mooring.v1.PodReference
-	(*KubernetesObject)(nil),        // 27: mooring.v1.KubernetesObject
+	(*ResourceUsage)(nil),           // 4: mooring.v1.ResourceUsage
+	(*NodeUsage)(nil),               // 5: mooring.v1.NodeUsage
+	(*ListNodesResponse)(nil),       // 6: mooring.v1.ListNodesResponse
+	(*WatchNodesRequest)(nil),       // 7: mooring.v1.WatchNodesRequest
+	(*WatchNodesResponse)(nil),      // 8: mooring.v1.WatchNodesResponse
+	(*ListPendingPodsRequest)(nil),  // 9: mooring.v1.ListPendingPodsRequest
+	(*PendingPod)(nil),              // 10: mooring.v1.PendingPod
+	(*ListPendingPodsResponse)(nil), // 11: mooring.v1.ListPendingPodsResponse
+	(*ListPodsRequest)(nil),         // 12: mooring.v1.ListPodsRequest
+	(*PodSummary)(nil),              // 13: mooring.v1.PodSummary
+	(*ListPodsResponse)(nil),        // 14: mooring.v1.ListPodsResponse
+	(*GetObjectRequest)(nil),        // 15: mooring.v1.GetObjectRequest
+	(*GetObjectResponse)(nil),       // 16: mooring.v1.GetObjectResponse
+	(*PutObjects)(nil),              // 17: mooring.v1.PutObjects
+	(*RemoveObject)(nil),            // 18: mooring.v1.RemoveObject
+	(*SnapshotBegin)(nil),           // 19: mooring.v1.SnapshotBegin
+	(*SnapshotEnd)(nil),             // 20: mooring.v1.SnapshotEnd
+	(*PushEvent)(nil),               // 21: mooring.v1.PushEvent
+	(*PushObjectsRequest)(nil),      // 22: mooring.v1.PushObjectsRequest
+	(*PushObjectsResponse)(nil),     // 23: mooring.v1.PushObjectsResponse
+	(*RemoveSourceRequest)(nil),     // 24: mooring.v1.RemoveSourceRequest
+	(*RemoveSourceResponse)(nil),    // 25: mooring.v1.RemoveSourceResponse
+	nil,                             // 26: mooring.v1.PendingPod.LabelsEntry
+	nil,                             // 27: mooring.v1.PodSummary.RequestsEntry
+	(*Provenance)(nil),              // 28: mooring.v1.Provenance
+	(*timestamppb.Timestamp)(nil),   // 29: google.protobuf.Timestamp
+	(NodeForm)(0),                   // 30: mooring.v1.NodeForm
+	(*NodeList)(nil),                // 31: mooring.v1.NodeList
+	(*PodReference)(nil),            // 32: mooring.v1.PodReference
+	(*KubernetesObject)(nil),        // 33: mooring.v1.KubernetesObject
 }
 var file_mooring_v1_cluster_service_proto_depIdxs = []int32{
-	22, // 0: mooring.v1.GetClusterInfoResponse.provenance:type_name -> mooring.v1.Provenance
+	28, // 0: mooring.v1.GetClusterInfoResponse.provenance:type_name -> mooring.v1.Provenance
 	1,  // 1: mooring.v1.GetClusterInfoResponse.sources:type_name -> mooring.v1.SourceInfo
-	23, // 2: mooring.v1.GetClusterInfoResponse.start_time:type_name -> google.protobuf.Timestamp
-	23, // 3: mooring.v1.GetClusterInfoResponse.configuration_time:type_name -> google.protobuf.Timestamp
-	24, // 4: mooring.v1.ListNodesRequest.form:type_name -> mooring.v1.NodeForm
-	22, // 5: mooring.v1.ListNodesResponse.provenance:type_name -> mooring.v1.Provenance
-	25, // 6: mooring.v1.ListNodesResponse.nodes:type_name -> mooring.v1.NodeList
-	24, // 7: mooring.v1.WatchNodesRequest.form:type_name -> mooring.v1.NodeForm
-	22, // 8: mooring.v1.WatchNodesResponse.provenance:type_name -> mooring.v1.Provenance
-	25, // 9: mooring.v1.WatchNodesResponse.nodes:type_name -> mooring.v1.NodeList
-	26, // 10: mooring.v1.PendingPod.pod:type_name -> mooring.v1.PodReference
-	23, // 11: mooring.v1.PendingPod.creation_time:type_name -> google.protobuf.Timestamp
-	21, // 12: mooring.v1.PendingPod.labels:type_name -> mooring.v1.PendingPod.LabelsEntry
-	22, // 13: mooring.v1.ListPendingPodsResponse.provenance:type_name -> mooring.v1.Provenance
-	8,  // 14: mooring.v1.ListPendingPodsResponse.pods:type_name -> mooring.v1.PendingPod
-	22, // 15: mooring.v1.GetObjectResponse.provenance:type_name -> mooring.v1.Provenance
-	27, // 16: mooring.v1.GetObjectResponse.object:type_name -> mooring.v1.KubernetesObject
-	27, // 17: mooring.v1.PutObjects.objects:type_name -> mooring.v1.KubernetesObject
-	14, // 18: mooring.v1.PushEvent.snapshot_begin:type_name -> mooring.v1.SnapshotBegin
-	12, // 19: mooring.v1.PushEvent.put:type_name -> mooring.v1.PutObjects
-	13, // 20: mooring.v1.PushEvent.remove:type_name -> mooring.v1.RemoveObject
-	15, // 21: mooring.v1.PushEvent.snapshot_end:type_name -> mooring.v1.SnapshotEnd
-	16, // 22: mooring.v1.PushObjectsRequest.events:type_name -> mooring.v1.PushEvent
-	22, // 23: mooring.v1.PushObjectsResponse.provenance:type_name -> mooring.v1.Provenance
-	22, // 24: mooring.v1.RemoveSourceResponse.provenance:type_name -> mooring.v1.Provenance
-	0,  // 25: mooring.v1.ClusterService.GetClusterInfo:input_type -> mooring.v1.GetClusterInfoRequest
-	3,  // 26: mooring.v1.ClusterService.ListNodes:input_type -> mooring.v1.ListNodesRequest
-	5,  // 27: mooring.v1.ClusterService.WatchNodes:input_type -> mooring.v1.WatchNodesRequest
-	7,  // 28: mooring.v1.ClusterService.ListPendingPods:input_type -> mooring.v1.ListPendingPodsRequest
-	10, // 29: mooring.v1.ClusterService.GetObject:input_type -> mooring.v1.GetObjectRequest
-	17, // 30: mooring.v1.ClusterService.PushObjects:input_type -> mooring.v1.PushObjectsRequest
-	19, // 31: mooring.v1.ClusterService.RemoveSource:input_type -> mooring.v1.RemoveSourceRequest
-	2,  // 32: mooring.v1.ClusterService.GetClusterInfo:output_type -> mooring.v1.GetClusterInfoResponse
-	4,  // 33: mooring.v1.ClusterService.ListNodes:output_type -> mooring.v1.ListNodesResponse
-	6,  // 34: mooring.v1.ClusterService.WatchNodes:output_type -> mooring.v1.WatchNodesResponse
-	9,  // 35: mooring.v1.ClusterService.ListPendingPods:output_type -> mooring.v1.ListPendingPodsResponse
-	11, // 36: mooring.v1.ClusterService.GetObject:output_type -> mooring.v1.GetObjectResponse
-	18, // 37: mooring.v1.ClusterService.PushObjects:output_type -> mooring.v1.PushObjectsResponse
-	20, // 38: mooring.v1.ClusterService.RemoveSource:output_type -> mooring.v1.RemoveSourceResponse
-	32, // [32:39] is the sub-list for method output_type
-	25, // [25:32] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	29, // 2: mooring.v1.GetClusterInfoResponse.start_time:type_name -> google.protobuf.Timestamp
+	29, // 3: mooring.v1.GetClusterInfoResponse.configuration_time:type_name -> google.protobuf.Timestamp
+	30, // 4: mooring.v1.ListNodesRequest.form:type_name -> mooring.v1.NodeForm
+	4,  // 5: mooring.v1.NodeUsage.resources:type_name -> mooring.v1.ResourceUsage
+	28, // 6: mooring.v1.ListNodesResponse.provenance:type_name -> mooring.v1.Provenance
+	31, // 7: mooring.v1.ListNodesResponse.nodes:type_name -> mooring.v1.NodeList
+	5,  // 8: mooring.v1.ListNodesResponse.usage:type_name -> mooring.v1.NodeUsage
+	30, // 9: mooring.v1.WatchNodesRequest.form:type_name -> mooring.v1.NodeForm
+	28, // 10: mooring.v1.WatchNodesResponse.provenance:type_name -> mooring.v1.Provenance
+	31, // 11: mooring.v1.WatchNodesResponse.nodes:type_name -> mooring.v1.NodeList
+	32, // 12: mooring.v1.PendingPod.pod:type_name -> mooring.v1.PodReference
+	29, // 13: mooring.v1.PendingPod.creation_time:type_name -> google.protobuf.Timestamp
+	26, // 14: mooring.v1.PendingPod.labels:type_name -> mooring.v1.PendingPod.LabelsEntry
+	28, // 15: mooring.v1.ListPendingPodsResponse.provenance:type_name -> mooring.v1.Provenance
+	10, // 16: mooring.v1.ListPendingPodsResponse.pods:type_name -> mooring.v1.PendingPod
+	32, // 17: mooring.v1.PodSummary.pod:type_name -> mooring.v1.PodReference
+	29, // 18: mooring.v1.PodSummary.creation_time:type_name -> google.protobuf.Timestamp
+	27, // 19: mooring.v1.PodSummary.requests:type_name -> mooring.v1.PodSummary.RequestsEntry
+	28, // 20: mooring.v1.ListPodsResponse.provenance:type_name -> mooring.v1.Provenance
+	13, // 21: mooring.v1.ListPodsResponse.pods:type_name -> mooring.v1.PodSummary
+	28, // 22: mooring.v1.GetObjectResponse.provenance:type_name -> mooring.v1.Provenance
+	33, // 23: mooring.v1.GetObjectResponse.object:type_name -> mooring.v1.KubernetesObject
+	33, // 24: mooring.v1.PutObjects.objects:type_name -> mooring.v1.KubernetesObject
+	19, // 25: mooring.v1.PushEvent.snapshot_begin:type_name -> mooring.v1.SnapshotBegin
+	17, // 26: mooring.v1.PushEvent.put:type_name -> mooring.v1.PutObjects
+	18, // 27: mooring.v1.PushEvent.remove:type_name -> mooring.v1.RemoveObject
+	20, // 28: mooring.v1.PushEvent.snapshot_end:type_name -> mooring.v1.SnapshotEnd
+	21, // 29: mooring.v1.PushObjectsRequest.events:type_name -> mooring.v1.PushEvent
+	28, // 30: mooring.v1.PushObjectsResponse.provenance:type_name -> mooring.v1.Provenance
+	28, // 31: mooring.v1.RemoveSourceResponse.provenance:type_name -> mooring.v1.Provenance
+	0,  // 32: mooring.v1.ClusterService.GetClusterInfo:input_type -> mooring.v1.GetClusterInfoRequest
+	3,  // 33: mooring.v1.ClusterService.ListNodes:input_type -> mooring.v1.ListNodesRequest
+	7,  // 34: mooring.v1.ClusterService.WatchNodes:input_type -> mooring.v1.WatchNodesRequest
+	9,  // 35: mooring.v1.ClusterService.ListPendingPods:input_type -> mooring.v1.ListPendingPodsRequest
+	12, // 36: mooring.v1.ClusterService.ListPods:input_type -> mooring.v1.ListPodsRequest
+	15, // 37: mooring.v1.ClusterService.GetObject:input_type -> mooring.v1.GetObjectRequest
+	22, // 38: mooring.v1.ClusterService.PushObjects:input_type -> mooring.v1.PushObjectsRequest
+	24, // 39: mooring.v1.ClusterService.RemoveSource:input_type -> mooring.v1.RemoveSourceRequest
+	2,  // 40: mooring.v1.ClusterService.GetClusterInfo:output_type -> mooring.v1.GetClusterInfoResponse
+	6,  // 41: mooring.v1.ClusterService.ListNodes:output_type -> mooring.v1.ListNodesResponse
+	8,  // 42: mooring.v1.ClusterService.WatchNodes:output_type -> mooring.v1.WatchNodesResponse
+	11, // 43: mooring.v1.ClusterService.ListPendingPods:output_type -> mooring.v1.ListPendingPodsResponse
+	14, // 44: mooring.v1.ClusterService.ListPods:output_type -> mooring.v1.ListPodsResponse
+	16, // 45: mooring.v1.ClusterService.GetObject:output_type -> mooring.v1.GetObjectResponse
+	23, // 46: mooring.v1.ClusterService.PushObjects:output_type -> mooring.v1.PushObjectsResponse
+	25, // 47: mooring.v1.ClusterService.RemoveSource:output_type -> mooring.v1.RemoveSourceResponse
+	40, // [40:48] is the sub-list for method output_type
+	32, // [32:40] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_cluster_service_proto_init() }
@@ -1829,8 +2385,9 @@ func file_mooring_v1_cluster_service_proto_init() {
 	file_mooring_v1_nodes_proto_init()
 	file_mooring_v1_objects_proto_init()
 	file_mooring_v1_cluster_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_mooring_v1_cluster_service_proto_msgTypes[5].OneofWrappers = []any{}
-	file_mooring_v1_cluster_service_proto_msgTypes[16].OneofWrappers = []any{
+	file_mooring_v1_cluster_service_proto_msgTypes[7].OneofWrappers = []any{}
+	file_mooring_v1_cluster_service_proto_msgTypes[12].OneofWrappers = []any{}
+	file_mooring_v1_cluster_service_proto_msgTypes[21].OneofWrappers = []any{
 		(*PushEvent_SnapshotBegin)(nil),
 		(*PushEvent_Put)(nil),
 		(*PushEvent_Remove)(nil),
@@ -1842,7 +2399,7 @@ func file_mooring_v1_cluster_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mooring_v1_cluster_service_proto_rawDesc), len(file_mooring_v1_cluster_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	ClusterService_ListNodes_FullMethodName       = "/mooring.v1.ClusterService/ListNodes"
 	ClusterService_WatchNodes_FullMethodName      = "/mooring.v1.ClusterService/WatchNodes"
 	ClusterService_ListPendingPods_FullMethodName = "/mooring.v1.ClusterService/ListPendingPods"
+	ClusterService_ListPods_FullMethodName        = "/mooring.v1.ClusterService/ListPods"
 	ClusterService_GetObject_FullMethodName       = "/mooring.v1.ClusterService/GetObject"
 	ClusterService_PushObjects_FullMethodName     = "/mooring.v1.ClusterService/PushObjects"
 	ClusterService_RemoveSource_FullMethodName    = "/mooring.v1.ClusterService/RemoveSource"
@@ -84,6 +85,16 @@ type ClusterServiceClient interface {
 	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
 	//	| otherwise                           |                     | see the service           |
 	ListPendingPods(ctx context.Context, in *ListPendingPodsRequest, opts ...grpc.CallOption) (*ListPendingPodsResponse, error)
+	// Lists pods, with and without a node: those without one first, then by namespace and name. Pods that have ended are not known.
+	// Idempotent; changes nothing. All pages of a list show the state of the first.
+	//
+	//	| condition                           | code                | what the caller does next |
+	//	|-------------------------------------|---------------------|---------------------------|
+	//	| listed                              | OK                  | reads it                  |
+	//	| page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+	//	| otherwise                           |                     | see the service           |
+	ListPods(ctx context.Context, in *ListPodsRequest, opts ...grpc.CallOption) (*ListPodsResponse, error)
 	// Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
 	//
 	//	| condition                           | code        | what the caller does next |
@@ -178,6 +189,16 @@ func (c *clusterServiceClient) ListPendingPods(ctx context.Context, in *ListPend
 	return out, nil
 }
 
+func (c *clusterServiceClient) ListPods(ctx context.Context, in *ListPodsRequest, opts ...grpc.CallOption) (*ListPodsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPodsResponse)
+	err := c.cc.Invoke(ctx, ClusterService_ListPods_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *clusterServiceClient) GetObject(ctx context.Context, in *GetObjectRequest, opts ...grpc.CallOption) (*GetObjectResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetObjectResponse)
@@ -262,6 +283,16 @@ type ClusterServiceServer interface {
 	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
 	//	| otherwise                           |                     | see the service           |
 	ListPendingPods(context.Context, *ListPendingPodsRequest) (*ListPendingPodsResponse, error)
+	// Lists pods, with and without a node: those without one first, then by namespace and name. Pods that have ended are not known.
+	// Idempotent; changes nothing. All pages of a list show the state of the first.
+	//
+	//	| condition                           | code                | what the caller does next |
+	//	|-------------------------------------|---------------------|---------------------------|
+	//	| listed                              | OK                  | reads it                  |
+	//	| page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+	//	| state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+	//	| otherwise                           |                     | see the service           |
+	ListPods(context.Context, *ListPodsRequest) (*ListPodsResponse, error)
 	// Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
 	//
 	//	| condition                           | code        | what the caller does next |
@@ -318,6 +349,9 @@ func (UnimplementedClusterServiceServer) WatchNodes(*WatchNodesRequest, grpc.Ser
 }
 func (UnimplementedClusterServiceServer) ListPendingPods(context.Context, *ListPendingPodsRequest) (*ListPendingPodsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPendingPods not implemented")
+}
+func (UnimplementedClusterServiceServer) ListPods(context.Context, *ListPodsRequest) (*ListPodsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPods not implemented")
 }
 func (UnimplementedClusterServiceServer) GetObject(context.Context, *GetObjectRequest) (*GetObjectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetObject not implemented")
@@ -414,6 +448,24 @@ func _ClusterService_ListPendingPods_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ClusterService_ListPods_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPodsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ClusterServiceServer).ListPods(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ClusterService_ListPods_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ClusterServiceServer).ListPods(ctx, req.(*ListPodsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ClusterService_GetObject_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetObjectRequest)
 	if err := dec(in); err != nil {
@@ -486,6 +538,10 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListPendingPods",
 			Handler:    _ClusterService_ListPendingPods_Handler,
+		},
+		{
+			MethodName: "ListPods",
+			Handler:    _ClusterService_ListPods_Handler,
 		},
 		{
 			MethodName: "GetObject",

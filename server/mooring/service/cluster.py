@@ -21,9 +21,11 @@ from mooring.service.backend import Backend, PushReceiver
 from mooring.service.calls import audit
 from mooring.service.calls.access import client_name
 from mooring.service.calls.pages import PAGE_BYTES, FoundList, ListPage, fill
+from mooring.service.pod_list import find_pods, summary
 from mooring.service.wire.columns import put
 from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.node_names import fill_names, names_of
+from mooring.service.wire.node_usage import UsageColumns, usage_of
 from mooring.service.wire.objects import known_node, known_pod, label_matcher, manifest_of, pod_reference
 from mooring_client.v1 import cluster_service_pb2 as pb
 from mooring_client.v1 import nodes_pb2, objects_pb2
@@ -43,12 +45,14 @@ class _FoundNodes(NamedTuple):
         complete: Whether these are all nodes.
         names: Their names.
         removed: int32[R], the rows that changed; none if complete.
+        usage: The resources that the nodes offer; None if the request does not include it.
     """
 
     provenance: objects_pb2.Provenance
     complete: bool
     names: Sequence[str]
     removed: Int32s
+    usage: UsageColumns | None
 
 
 class ClusterServicer(ClusterServiceServicer):
@@ -92,7 +96,7 @@ class ClusterServicer(ClusterServiceServicer):
             raise InvalidArgumentError.at("label_selector", "is given together with since_epoch")
         matcher = label_matcher(request.label_selector, "label_selector")
         since = request.since_epoch if request.HasField("since_epoch") else None
-        page = self._backend.pages.page(request, lambda: self._nodes(since, matcher))
+        page = self._backend.pages.page(request, lambda: self._nodes(since, matcher, request.include_usage))
         found, end = page.listing.head, _end_of_page(page)
         response = pb.ListNodesResponse(
             provenance=found.provenance,
@@ -101,6 +105,8 @@ class ClusterServicer(ClusterServiceServicer):
             next_page_token=self._backend.pages.next_token(page, end, request),
         )
         put(response, "indices", page.listing.items[page.start : end])
+        if found.usage is not None:
+            response.usage.CopyFrom(found.usage.message(page.start, end))
         if not page.start:
             put(response, "removed_indices", found.removed)
         return response
@@ -119,7 +125,9 @@ class ClusterServicer(ClusterServiceServicer):
             if not self._backend.streams.wait(partial(_has_changed, table, since), context):
                 return
 
-    def _nodes(self, since: int | None, matcher: LabelMatcher) -> FoundList[_FoundNodes, int]:
+    def _nodes(
+        self, since: int | None, matcher: LabelMatcher, with_usage: bool = False
+    ) -> FoundList[_FoundNodes, int]:
         """Return the nodes with such labels, or what changed since an epoch if that is of this table."""
         state = self._backend.engine.state
         table = state.snapshot.nodes
@@ -131,9 +139,11 @@ class ClusterServicer(ClusterServiceServicer):
             if not matcher.empty:
                 rows = np.array([row for row in rows.tolist() if _has_labels(table, row, matcher)], np.int32)
             names, provenance = names_of(table, rows), self._provenance()
+            usage = usage_of(table, rows) if with_usage else None
         # A row that was given out for the first time is among them: only its new node is news.
         removed = NO_ROWS if complete else np.flatnonzero(changed).astype(np.int32)
-        return FoundList(_FoundNodes(provenance, complete, names, removed), rows)  # type: ignore[arg-type]  # as a sequence
+        head = _FoundNodes(provenance, complete, names, removed, usage)
+        return FoundList(head, rows)  # type: ignore[arg-type]  # as a sequence
 
     def ListPendingPods(
         self, request: pb.ListPendingPodsRequest, context: grpc.ServicerContext
@@ -157,6 +167,20 @@ class ClusterServicer(ClusterServiceServicer):
                 if namespace in ("", pod.metadata.namespace) and matcher.matches(pod.metadata.labels)
             ],
         )
+
+    def ListPods(self, request: pb.ListPodsRequest, context: grpc.ServicerContext) -> pb.ListPodsResponse:
+        self._backend.require_synced()
+        pods = self._backend.engine.state.snapshot.pods
+        page = self._backend.pages.page(request, lambda: find_pods(pods, request, self._provenance()))
+        counts = page.listing.head
+        response = pb.ListPodsResponse(
+            provenance=counts.provenance,
+            pod_count=len(page.listing.items),
+            unplaced_count=counts.unplaced,
+        )
+        end = fill(page, response.pods, summary)
+        response.next_page_token = self._backend.pages.next_token(page, end, request)
+        return response
 
     def GetObject(self, request: pb.GetObjectRequest, context: grpc.ServicerContext) -> pb.GetObjectResponse:
         self._backend.require_synced()
@@ -244,13 +268,17 @@ def _check_form(form: nodes_pb2.NodeForm.ValueType) -> None:
 def _end_of_page(page: ListPage[_FoundNodes, int]) -> int:
     """Return where the next page begins."""
     end = min(len(page.listing.items), page.start + page.most)
-    return _end_within(page.listing.head.names, page.start, end) if page.bounded else end
+    if not page.bounded:
+        return end
+    head = page.listing.head
+    usage_bytes = head.usage.node_bytes if head.usage is not None else 0
+    return _end_within(head.names, page.start, end, _NODE_BYTES + usage_bytes)
 
 
-def _end_within(names: Sequence[str], start: int, end: int) -> int:
-    """Return how far the names from ``start`` on fit into a page, with an index each."""
+def _end_within(names: Sequence[str], start: int, end: int, node_bytes: int = _NODE_BYTES) -> int:
+    """Return how far the names from ``start`` on fit into a page, with ``node_bytes`` more each."""
     while end - start > 1:
-        size = sum(map(len, names[start:end])) + _NODE_BYTES * (end - start)
+        size = sum(map(len, names[start:end])) + node_bytes * (end - start)
         if size <= PAGE_BYTES:
             return end
         end = start + max(1, int((end - start) * PAGE_BYTES / size * 0.98))

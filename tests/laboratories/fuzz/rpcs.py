@@ -116,7 +116,9 @@ def seeds() -> tuple[bytes, ...]:
     found.append(pb.ListReservationsRequest(page_size=1))
     found += [cluster_pb.ListNodesRequest(form=form, since_epoch=0) for form in nodes_pb.NodeForm.values()]
     found += [cluster_pb.WatchNodesRequest(form=form, since_epoch=1) for form in nodes_pb.NodeForm.values()]
+    found.append(cluster_pb.ListNodesRequest(include_usage=True, page_size=2))
     found.append(cluster_pb.ListPendingPodsRequest(namespace="default"))
+    found.append(cluster_pb.ListPodsRequest(node="n1", placed=True, page_size=1, skip=1))
     found += [
         cluster_pb.GetObjectRequest(kind=kind, namespace="default", name="p9") for kind in ("Node", "Pod")
     ]

@@ -185,6 +185,7 @@ class ListNodesRequest(_message.Message):
     LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    INCLUDE_USAGE_FIELD_NUMBER: _builtins.int
     since_epoch: _builtins.int
     """OPTIONAL. Lists only what changed since this node_epoch. Absent: lists every node."""
     form: _nodes_pb2.NodeForm.ValueType
@@ -197,6 +198,8 @@ class ListNodesRequest(_message.Message):
     """OPTIONAL. The most nodes of a page, 1 to 131,072; default as many as fit into 2 MiB."""
     page_token: _builtins.str
     """OPTIONAL. The next_page_token of the page before; the rest of the request must be the same."""
+    include_usage: _builtins.bool
+    """OPTIONAL. Adds NodeUsage; default false."""
     def __init__(
         self,
         *,
@@ -205,16 +208,105 @@ class ListNodesRequest(_message.Message):
         label_selector: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        include_usage: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "since_epoch", b"since_epoch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "form", b"form", "label_selector", b"label_selector", "page_size", b"page_size", "page_token", b"page_token", "since_epoch", b"since_epoch"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "form", b"form", "include_usage", b"include_usage", "label_selector", b"label_selector", "page_size", b"page_size", "page_token", b"page_token", "since_epoch", b"since_epoch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__since_epoch: _TypeAlias = _typing.Literal["since_epoch"]  # noqa: Y015
     _WhichOneofArgType__since_epoch: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__since_epoch) -> _WhichOneofReturnType__since_epoch | None: ...
 
 Global___ListNodesRequest: _TypeAlias = ListNodesRequest  # noqa: Y015
+
+@_typing.final
+class ResourceUsage(_message.Message):
+    """The amounts of a resource on nodes: of CPU in thousandths, of memory and storage in bytes, of others in units."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ALLOCATABLE_FIELD_NUMBER: _builtins.int
+    REQUESTED_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The resource, such as "cpu", "memory", "pods"."""
+    @_builtins.property
+    def allocatable(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What each node offers to pods, 0 or more."""
+
+    @_builtins.property
+    def requested(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What the pods of each node request, 0 or more; of "pods" their number."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        allocatable: _abc.Iterable[_builtins.int] | None = ...,
+        requested: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocatable", b"allocatable", "name", b"name", "requested", b"requested"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResourceUsage: _TypeAlias = ResourceUsage  # noqa: Y015
+
+@_typing.final
+class NodeUsage(_message.Message):
+    """What nodes offer, what their pods take, and what keeps pods away. Columns have one number per node of the page, in its order."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCES_FIELD_NUMBER: _builtins.int
+    ZONES_FIELD_NUMBER: _builtins.int
+    ZONE_POSITIONS_FIELD_NUMBER: _builtins.int
+    TAINTS_FIELD_NUMBER: _builtins.int
+    TAINT_POSITIONS_FIELD_NUMBER: _builtins.int
+    CORDONED_POSITIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___ResourceUsage]:
+        """The resources that the server's nodes offer."""
+
+    @_builtins.property
+    def zones(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The distinct values of the label topology.kubernetes.io/zone. The first is "", for nodes without it."""
+
+    @_builtins.property
+    def zone_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The position of each node's zone in zones."""
+
+    @_builtins.property
+    def taints(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The distinct lists of taints, each as KEY=VALUE:EFFECT with ", " between. The first is "", for nodes without taints."""
+
+    @_builtins.property
+    def taint_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The position of each node's taints in taints."""
+
+    @_builtins.property
+    def cordoned_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The positions in the page of the nodes that are cordoned (spec.unschedulable), ascending."""
+
+    def __init__(
+        self,
+        *,
+        resources: _abc.Iterable[Global___ResourceUsage] | None = ...,
+        zones: _abc.Iterable[_builtins.str] | None = ...,
+        zone_positions: _abc.Iterable[_builtins.int] | None = ...,
+        taints: _abc.Iterable[_builtins.str] | None = ...,
+        taint_positions: _abc.Iterable[_builtins.int] | None = ...,
+        cordoned_positions: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cordoned_positions", b"cordoned_positions", "resources", b"resources", "taint_positions", b"taint_positions", "taints", b"taints", "zone_positions", b"zone_positions", "zones", b"zones"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeUsage: _TypeAlias = NodeUsage  # noqa: Y015
 
 @_typing.final
 class ListNodesResponse(_message.Message):
@@ -228,6 +320,7 @@ class ListNodesResponse(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     REMOVED_INDICES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    USAGE_FIELD_NUMBER: _builtins.int
     complete: _builtins.bool
     """Whether this is every node, or every one with the labels. If not, it is the difference to since_epoch."""
     next_page_token: _builtins.str
@@ -250,6 +343,10 @@ class ListNodesResponse(_message.Message):
         is also in indices. Empty if complete. All of them are in the first page.
         """
 
+    @_builtins.property
+    def usage(self) -> Global___NodeUsage:
+        """With include_usage: what the nodes of the page offer."""
+
     def __init__(
         self,
         *,
@@ -259,10 +356,11 @@ class ListNodesResponse(_message.Message):
         nodes: _nodes_pb2.NodeList | None = ...,
         removed_indices: _abc.Iterable[_builtins.int] | None = ...,
         next_page_token: _builtins.str = ...,
+        usage: Global___NodeUsage | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "indices", b"indices", "next_page_token", b"next_page_token", "nodes", b"nodes", "provenance", b"provenance", "removed_indices", b"removed_indices"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "indices", b"indices", "next_page_token", b"next_page_token", "nodes", b"nodes", "provenance", b"provenance", "removed_indices", b"removed_indices", "usage", b"usage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -481,6 +579,189 @@ class ListPendingPodsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListPendingPodsResponse: _TypeAlias = ListPendingPodsResponse  # noqa: Y015
+
+@_typing.final
+class ListPodsRequest(_message.Message):
+    """Request of ClusterService.ListPods. A pod is listed if it agrees with every field that is set."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    CONTROLLER_KIND_FIELD_NUMBER: _builtins.int
+    CONTROLLER_NAME_FIELD_NUMBER: _builtins.int
+    NAME_PART_FIELD_NUMBER: _builtins.int
+    PLACED_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    SKIP_FIELD_NUMBER: _builtins.int
+    namespace: _builtins.str
+    """OPTIONAL. Pods of this namespace; default all."""
+    label_selector: _builtins.str
+    """OPTIONAL. Pods with such labels: a selector as kubectl takes it."""
+    node: _builtins.str
+    """OPTIONAL. Pods on this node."""
+    controller_kind: _builtins.str
+    """OPTIONAL. Pods whose controller is of this kind, such as "ReplicaSet"."""
+    controller_name: _builtins.str
+    """OPTIONAL. Pods whose controller has this name."""
+    name_part: _builtins.str
+    """OPTIONAL. Pods whose NAMESPACE/NAME contains this; upper and lower case count as the same."""
+    placed: _builtins.bool
+    """OPTIONAL. Pods that have a node (true), or that have none (false); default both."""
+    page_size: _builtins.int
+    """OPTIONAL. The most pods of a page, 1 to 131,072; default as many as fit into 2 MiB."""
+    page_token: _builtins.str
+    """OPTIONAL. The page_token of an answer to the same request."""
+    skip: _builtins.int
+    """OPTIONAL. Begins the page after so many pods of the list, instead of where page_token says. So any part of a list can be read."""
+    def __init__(
+        self,
+        *,
+        namespace: _builtins.str = ...,
+        label_selector: _builtins.str = ...,
+        node: _builtins.str = ...,
+        controller_kind: _builtins.str = ...,
+        controller_name: _builtins.str = ...,
+        name_part: _builtins.str = ...,
+        placed: _builtins.bool | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+        skip: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_placed", b"_placed", "_skip", b"_skip", "placed", b"placed", "skip", b"skip"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_placed", b"_placed", "_skip", b"_skip", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "label_selector", b"label_selector", "name_part", b"name_part", "namespace", b"namespace", "node", b"node", "page_size", b"page_size", "page_token", b"page_token", "placed", b"placed", "skip", b"skip"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__placed: _TypeAlias = _typing.Literal["placed"]  # noqa: Y015
+    _WhichOneofArgType__placed: _TypeAlias = _typing.Literal["_placed", b"_placed"]  # noqa: Y015
+    _WhichOneofReturnType__skip: _TypeAlias = _typing.Literal["skip"]  # noqa: Y015
+    _WhichOneofArgType__skip: _TypeAlias = _typing.Literal["_skip", b"_skip"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__placed) -> _WhichOneofReturnType__placed | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__skip) -> _WhichOneofReturnType__skip | None: ...
+
+Global___ListPodsRequest: _TypeAlias = ListPodsRequest  # noqa: Y015
+
+@_typing.final
+class PodSummary(_message.Message):
+    """A pod of a list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class RequestsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    POD_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    ASSUMED_FIELD_NUMBER: _builtins.int
+    CONTROLLER_KIND_FIELD_NUMBER: _builtins.int
+    CONTROLLER_NAME_FIELD_NUMBER: _builtins.int
+    CREATION_TIME_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    REQUESTS_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """Its node. Empty if it has none."""
+    assumed: _builtins.bool
+    """A decision placed it there, and its source has not confirmed that yet."""
+    controller_kind: _builtins.str
+    """The kind of its controller, such as "ReplicaSet". Empty without one."""
+    controller_name: _builtins.str
+    """The controller's name."""
+    priority: _builtins.int
+    """Its priority."""
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodReference:
+        """The pod, with its UID."""
+
+    @_builtins.property
+    def creation_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was created. Absent where its source doesn't say."""
+
+    @_builtins.property
+    def requests(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """What it takes from a node, by resource: of CPU in thousandths, of memory and storage in bytes, of others in units."""
+
+    def __init__(
+        self,
+        *,
+        pod: _objects_pb2.PodReference | None = ...,
+        node: _builtins.str = ...,
+        assumed: _builtins.bool = ...,
+        controller_kind: _builtins.str = ...,
+        controller_name: _builtins.str = ...,
+        creation_time: _timestamp_pb2.Timestamp | None = ...,
+        priority: _builtins.int = ...,
+        requests: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["creation_time", b"creation_time", "pod", b"pod"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assumed", b"assumed", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "creation_time", b"creation_time", "node", b"node", "pod", b"pod", "priority", b"priority", "requests", b"requests"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PodSummary: _TypeAlias = PodSummary  # noqa: Y015
+
+@_typing.final
+class ListPodsResponse(_message.Message):
+    """Response of ClusterService.ListPods."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    POD_COUNT_FIELD_NUMBER: _builtins.int
+    UNPLACED_COUNT_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    pod_count: _builtins.int
+    """How many pods the list has."""
+    unplaced_count: _builtins.int
+    """How many of them have no node."""
+    next_page_token: _builtins.str
+    """The page_token of the next page, empty on the last one. A page is kept for a minute."""
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration when the list was made."""
+
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___PodSummary]:
+        """The pods of the page."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        pods: _abc.Iterable[Global___PodSummary] | None = ...,
+        pod_count: _builtins.int = ...,
+        unplaced_count: _builtins.int = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "pod_count", b"pod_count", "pods", b"pods", "provenance", b"provenance", "unplaced_count", b"unplaced_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPodsResponse: _TypeAlias = ListPodsResponse  # noqa: Y015
 
 @_typing.final
 class GetObjectRequest(_message.Message):

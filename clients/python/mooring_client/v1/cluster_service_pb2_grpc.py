@@ -65,6 +65,11 @@ class ClusterServiceStub:
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.FromString,
                 _registered_method=True)
+        self.ListPods = channel.unary_unary(
+                '/mooring.v1.ClusterService/ListPods',
+                request_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPodsRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPodsResponse.FromString,
+                _registered_method=True)
         self.GetObject = channel.unary_unary(
                 '/mooring.v1.ClusterService/GetObject',
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.GetObjectRequest.SerializeToString,
@@ -154,6 +159,21 @@ class ClusterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListPods(self, request, context):
+        """Lists pods, with and without a node: those without one first, then by namespace and name. Pods that have ended are not known.
+        Idempotent; changes nothing. All pages of a list show the state of the first.
+
+        | condition                           | code                | what the caller does next |
+        |-------------------------------------|---------------------|---------------------------|
+        | listed                              | OK                  | reads it                  |
+        | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+        | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+        | otherwise                           |                     | see the service           |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetObject(self, request, context):
         """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
 
@@ -226,6 +246,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.ListPendingPods,
                     request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.SerializeToString,
+            ),
+            'ListPods': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPods,
+                    request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPodsRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPodsResponse.SerializeToString,
             ),
             'GetObject': grpc.unary_unary_rpc_method_handler(
                     servicer.GetObject,
@@ -362,6 +387,33 @@ class ClusterService:
             '/mooring.v1.ClusterService/ListPendingPods',
             mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.SerializeToString,
             mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPods(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.ClusterService/ListPods',
+            mooring_dot_v1_dot_cluster__service__pb2.ListPodsRequest.SerializeToString,
+            mooring_dot_v1_dot_cluster__service__pb2.ListPodsResponse.FromString,
             options,
             channel_credentials,
             insecure,

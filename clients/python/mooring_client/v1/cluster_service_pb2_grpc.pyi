@@ -86,6 +86,17 @@ class ClusterServiceStub:
      | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
      | otherwise                           |                     | see the service           |
     """
+    ListPods: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPodsRequest, _cluster_service_pb2.ListPodsResponse]
+    """Lists pods, with and without a node: those without one first, then by namespace and name. Pods that have ended are not known.
+    Idempotent; changes nothing. All pages of a list show the state of the first.
+
+     | condition                           | code                | what the caller does next |
+     |-------------------------------------|---------------------|---------------------------|
+     | listed                              | OK                  | reads it                  |
+     | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+     | otherwise                           |                     | see the service           |
+    """
     GetObject: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.GetObjectRequest, _cluster_service_pb2.GetObjectResponse]
     """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
 
@@ -175,6 +186,17 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     """
     ListPendingPods: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPendingPodsRequest, _cluster_service_pb2.ListPendingPodsResponse]  # type: ignore[assignment]
     """Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
+
+     | condition                           | code                | what the caller does next |
+     |-------------------------------------|---------------------|---------------------------|
+     | listed                              | OK                  | reads it                  |
+     | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+     | otherwise                           |                     | see the service           |
+    """
+    ListPods: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPodsRequest, _cluster_service_pb2.ListPodsResponse]  # type: ignore[assignment]
+    """Lists pods, with and without a node: those without one first, then by namespace and name. Pods that have ended are not known.
+    Idempotent; changes nothing. All pages of a list show the state of the first.
 
      | condition                           | code                | what the caller does next |
      |-------------------------------------|---------------------|---------------------------|
@@ -293,6 +315,23 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_service_pb2.ListPendingPodsResponse, _abc.Awaitable[_cluster_service_pb2.ListPendingPodsResponse]]:
         """Lists the pods that have no node. Idempotent; changes nothing. All pages of a list show the state of the first.
+
+         | condition                           | code                | what the caller does next |
+         |-------------------------------------|---------------------|---------------------------|
+         | listed                              | OK                  | reads it                  |
+         | page forgotten (PAGE_TOKEN_STALE)   | FAILED_PRECONDITION | lists from the beginning  |
+         | state not complete yet (NOT_SYNCED) | UNAVAILABLE         | retries with backoff      |
+         | otherwise                           |                     | see the service           |
+        """
+
+    @_abc_1.abstractmethod
+    def ListPods(
+        self,
+        request: _cluster_service_pb2.ListPodsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.ListPodsResponse, _abc.Awaitable[_cluster_service_pb2.ListPodsResponse]]:
+        """Lists pods, with and without a node: those without one first, then by namespace and name. Pods that have ended are not known.
+        Idempotent; changes nothing. All pages of a list show the state of the first.
 
          | condition                           | code                | what the caller does next |
          |-------------------------------------|---------------------|---------------------------|

@@ -91,6 +91,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], Change]]] = {
     _CLUSTER + "ListNodes": _reads,
     _CLUSTER + "WatchNodes": _reads,
     _CLUSTER + "ListPendingPods": _reads,
+    _CLUSTER + "ListPods": _reads,
     _CLUSTER + "GetObject": _reads,
     _CLUSTER + "PushObjects": _reserves,
     _CLUSTER + "RemoveSource": _reserves,

@@ -84,11 +84,14 @@ class Pages:
         if request.page_size > MOST_ITEMS:
             raise InvalidArgumentError.at("page_size", f"{request.page_size} is more than {MOST_ITEMS}")
         most, bounded = request.page_size or MOST_ITEMS, not request.page_size
+        skip = _skip(request)
         if not request.page_token:
-            return ListPage(find(), 0, most, bounded)
-        key, _, start = request.page_token.partition(".")
-        if not (start.isascii() and start.isdecimal()):
+            found = find()
+            return ListPage(found, min(skip or 0, len(found.items)), most, bounded)
+        key, _, digits = request.page_token.partition(".")
+        if not (digits.isascii() and digits.isdecimal()):
             raise InvalidArgumentError.at("page_token", "is not one that this server has given out")
+        start = int(digits) if skip is None else skip
         with self._lock:
             self._forget_old()
             listing = self._lists.get(key)
@@ -99,7 +102,7 @@ class Pages:
             listing.until = time.monotonic() + KEPT_SECONDS
         if listing.asked != _asked(request):
             raise InvalidArgumentError.at("page_token", "belongs to another request")
-        return ListPage(listing, min(int(start), len(listing.items)), most, bounded, key)
+        return ListPage(listing, min(start, len(listing.items)), most, bounded, key)
 
     def next_token(self, page: ListPage[Any, Any], end: int, request: Any) -> str:
         """Return the token of the page that begins at ``end``; "" if there is nothing left."""
@@ -136,8 +139,18 @@ def _asked(request: Message) -> bytes:
     asked: Any = type(request)()
     asked.CopyFrom(request)
     asked.page_token, asked.page_size = "", 0
+    if _skip(asked) is not None:
+        asked.ClearField("skip")
     data: bytes = asked.SerializeToString(deterministic=True)
     return data
+
+
+def _skip(request: Any) -> int | None:
+    """Return how many items the request leaves out; None if the page begins where its token says."""
+    if "skip" not in request.DESCRIPTOR.fields_by_name or not request.HasField("skip"):
+        return None
+    skip: int = request.skip
+    return skip
 
 
 def fill(page: ListPage[Any, Item], into: Any, message_of: Callable[[Item], Message]) -> int:
