@@ -4,8 +4,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-LOCKED := install --require-hashes --requirement
+# pip, which says every two seconds what it does.
+INSTALL := $(BIN)/python tools/install.py
+LOCKED := --require-hashes --requirement
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-package mooring-client --no-header
 SOURCES := server adapters clients tests tools
 SEED ?= 1
@@ -148,17 +149,22 @@ clean: ## Remove what was built, the virtual environment included
 # The stamps make a second call immediate. The project itself is installed in editable form, so code needs no new install.
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed; name it with PYTHON=/path/to/python" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@echo "Making the virtual environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml clients/python/pyproject.toml | $(BIN)/python
-	$(PIP) $(LOCKED) requirements/run.txt --requirement requirements/build.txt
-	$(PIP) install --no-deps --no-build-isolation --editable clients/python --editable .
+	@echo "Installing what mooring needs into $(VENV): $$(grep -c == requirements/run.txt) packages, once"
+	@$(INSTALL) $(LOCKED) requirements/run.txt --requirement requirements/build.txt
+	@echo "Installing mooring itself"
+	@$(INSTALL) --no-deps --no-build-isolation --editable clients/python --editable .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
-	$(PIP) $(LOCKED) requirements/dev.txt
+	@echo "Installing what the tests need: $$(grep -c == requirements/dev.txt) packages, once"
+	@$(INSTALL) $(LOCKED) requirements/dev.txt
 	@touch $@
 
 $(VENV)/docs.stamp: requirements/docs.txt $(VENV)/dev.stamp
-	$(PIP) $(LOCKED) requirements/docs.txt
+	@echo "Installing what the documents need: $$(grep -c == requirements/docs.txt) packages, once"
+	@$(INSTALL) $(LOCKED) requirements/docs.txt
 	@touch $@

@@ -88,6 +88,14 @@ def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> No
         assert "Traceback" not in run.log.read_text()
 
 
+def is_unknown(known: ClusterServiceStub, request: GetObjectRequest) -> bool:
+    try:
+        known.GetObject(request)
+    except grpc.RpcError as error:
+        return bool(error.code() is grpc.StatusCode.NOT_FOUND)
+    return False
+
+
 @pytest.mark.slow
 def test_the_sample_cluster_lives(tmp_path: Path) -> None:
     """The server decides about pending pods, one waits for a stated reason, and a pod comes and goes."""
@@ -98,16 +106,18 @@ def test_the_sample_cluster_lives(tmp_path: Path) -> None:
             found = stub.ListDecisions(pb.ListDecisionsRequest(limit=1_000)).decisions
             return {each.pod.name: each for each in found}
 
-        pending = {"web-3", "training-2", "report"}
+        pending = {"web-3", "training-2", "report", "render-0", "render-1", "render-2"}
         until(lambda: {*decided()} >= {*pending, "visitor-0", "visitor-1"})
         assert decided()["visitor-1"].node
         assert decided()["report"].dominant.reason == "Insufficient memory"
         groups = stub.SummarizeReasons(pb.SummarizeReasonsRequest(ask_now=True)).groups
         assert {pod.name for group in groups for pod in group.examples} >= pending
+        render = next(group for group in groups if group.controller_name == "render")
+        assert (render.pod_count, render.reason.reason) == (3, "Insufficient example.com/gpu")
         known = ClusterServiceStub(channel)
         gone = GetObjectRequest(kind="Pod", namespace="default", name="visitor-0")
-        with pytest.raises(grpc.RpcError):
-            known.GetObject(gone)
+        assert known.GetObject(gone).object.json
+        until(lambda: is_unknown(known, gone), "visitor-0 to go")
     assert "This is a sample cluster; on yours: mooring web --cluster kubernetes:" in "\n".join(run.shown)
 
 

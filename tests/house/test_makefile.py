@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.install import Progress
+
 ROOT = Path(__file__).parents[2]
 TARGETS = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0].split()
 
@@ -41,6 +43,29 @@ def test_a_missing_python_is_a_clear_error(tmp_path: Path) -> None:
     done = make("-C", tmp_path, "-f", ROOT / "Makefile", "PYTHON=", ".venv/bin/python")
     assert done.returncode != 0
     assert "Python 3.11 or newer is needed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("lines", "doing"),
+    [
+        pytest.param([], "starting pip", id="nothing yet"),
+        pytest.param(
+            ["Collecting attrs==1 (from x)", "  Collecting numpy>=2"], "package 2: numpy", id="packages"
+        ),
+        pytest.param(
+            ["Installing collected packages: a, b, c"], "writing the files of 3 packages", id="files"
+        ),
+        pytest.param(
+            ["  Building editable for mooring: started"], "building editable for mooring", id="building"
+        ),
+        pytest.param(["Collecting a", "  Downloading a.whl (1 kB)"], "package 1: a", id="other lines"),
+    ],
+)
+def test_the_installation_says_what_it_does(lines: list[str], doing: str) -> None:
+    progress = Progress()
+    for line in lines:
+        progress.read(line)
+    assert progress.doing == doing
 
 
 def test_modules_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:

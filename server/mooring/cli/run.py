@@ -16,11 +16,12 @@ import msgspec
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.children import WATCH_SECONDS, Child, InterruptedStartError, StartError, field, start
-from mooring.cli.console import print_table
+from mooring.cli.console import print_table, status_line
 from mooring.cli.flags import Commands, Flags, add_command, add_verbosity
 from mooring.cli.output import Exit, complain
 from mooring.cli.tables import View, print_explanation
 from mooring.framework import Pod
+from mooring.serving.addresses import is_local
 
 FIRST_POD = "default/web-3"
 """The pending pod of the sample cluster that the first decision is about."""
@@ -53,7 +54,9 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    from mooring.cli.sample_life import live
+    import grpc
+
+    from mooring.cli.sample_life import SampleCluster
 
     stop = threading.Event()
     # SIGHUP: the terminal is gone. The children have sessions of their own, so nothing else would end them.
@@ -61,12 +64,17 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
         signal.signal(number, lambda *_: stop.set())
     with ExitStack() as running:
         try:
-            server = start(running, "mooring", _server_command(args), stop)
+            with status_line("starting the server"):
+                server = start(running, "mooring", _server_command(args), stop)
             address = field(server.ready_line, "grpc")
-            adapter = start(running, "mooring-extender", _adapter_command(args, address), stop)
-            url = adapter.ready_line.split()[-1]
-            page = start(running, "mooring-web", _page_command(args, address), stop)
-            _await_ready(url, stop)
+            channel = running.enter_context(grpc.insecure_channel(address))
+            sample = SampleCluster(channel, pushed=is_local(args.listen))
+            sample.load()
+            with status_line("starting the extender adapter and the page"):
+                adapter = start(running, "mooring-extender", _adapter_command(args, address), stop)
+                url = adapter.ready_line.split()[-1]
+                page = start(running, "mooring-web", _page_command(args, address), stop)
+                _await_ready(url, stop)
             _show_first_decision(address, url)
         except InterruptedStartError:
             return Exit.OK
@@ -76,13 +84,14 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
         shown = page.ready_line.split()[-1]
         print(f"Decisions and why, in a browser: {shown}")
         print("This is a sample cluster; on yours: mooring web --cluster kubernetes:KUBECONFIG, read-only\n")
-        threading.Thread(target=live, args=(address, stop), name="sample", daemon=True).start()
+        threading.Thread(target=sample.live, args=(stop,), name="sample", daemon=True).start()
         print(server.ready_line.replace(" health=", f" extender={url} page={shown} health="), flush=True)
         return _serve([server, adapter, page], stop)
 
 
 def _server_command(args: argparse.Namespace) -> list[str]:
-    command = [sys.executable, "-m", "mooring", "serve", "--source", "sample", "--drain-delay", "0"]
+    source = "push" if is_local(args.listen) else "sample"
+    command = [sys.executable, "-m", "mooring", "serve", "--source", source, "--drain-delay", "0"]
     command += ["--v", str(args.v), f"--insecure-listen={_word(args.insecure_listen)}"]
     for name in ("listen", "health-listen", "metrics-listen"):
         command += [f"--{name}", getattr(args, name.replace("-", "_"))]
