@@ -1,4 +1,4 @@
-"""Pictures of every view, wide and narrow: `python -m tests.web.screenshots FOLDER` writes them."""
+"""Pictures of every view, wide, narrow and dark: `python -m tests.web.screenshots FOLDER` writes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ class Window(NamedTuple):
     scheme: str
 
 
-WINDOWS = {"wide": Window(1280, 800, "light"), "narrow": Window(390, 800, "dark")}
+WINDOWS = {
+    "wide": Window(1400, 900, "light"),
+    "dark": Window(1400, 900, "dark"),
+    "narrow": Window(390, 800, "light"),
+}
 
 VIEWS = {
     "overview": "",
@@ -32,6 +36,7 @@ VIEWS = {
     "rejected": "decisions/{big}",
     "pod": "pods/default/picky",
     "pods": "pods",
+    "owner": "owners/default/ReplicaSet/big",
     "nodes": "nodes",
     "node": "nodes/worker-gpu",
     "queue": "queue",

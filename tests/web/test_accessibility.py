@@ -17,6 +17,7 @@ VIEWS = {
     "rejected": "decisions/{big}",
     "pods": "pods",
     "pod": "pods/default/picky",
+    "owner": "owners/default/ReplicaSet/big",
     "nodes": "nodes",
     "node": "nodes/worker-gpu",
     "queue": "queue",
@@ -58,7 +59,22 @@ def test_no_rule_is_violated_by_what_would_make_a_pod_fit(
     page = browser.new_page(color_scheme=scheme, viewport=WIDE)  # type: ignore[arg-type]
     page.goto(routes["pod"])
     page.get_by_role("button", name="Find the fewest changes").click()
-    expect(page.get_by_text("gets the label disk=nvme").first).to_be_visible()
+    expect(page.get_by_text("with disk=nvme").first).to_be_visible()
+    found = Axe().run(page)
+    page.close()
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found.response["violations"]] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("key", ["/", "?"])
+def test_no_rule_is_violated_by_search_and_help(
+    browser: Browser, routes: dict[str, str], key: str, scheme: str
+) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport=WIDE)  # type: ignore[arg-type]
+    page.goto(routes["nodes"])
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.keyboard.press(key)
+    expect(page.get_by_role("dialog")).to_be_visible()
     found = Axe().run(page)
     page.close()
     assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found.response["violations"]] == []

@@ -47,9 +47,12 @@ def test_a_pod_that_runs_says_where_and_whether_that_is_todays_answer(page: Page
     expect(said).to_be_visible()
 
 
-def test_a_process_without_a_queue_says_so(page: Page, sample: str) -> None:
+def test_a_process_without_a_queue_says_so_and_lists_what_waits(page: Page, sample: str) -> None:
     page.goto(f"{sample}#/queue")
-    expect(page.get_by_role("alert")).to_contain_text("ask the scheduler")
+    expect(page.get_by_text("This process answers questions and has no queue")).to_be_visible()
+    waiting = page.get_by_role("grid", name="Pods without a node").get_by_role("row")
+    expect(waiting.filter(has_text="default/web-3")).to_have_count(1)
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_process_that_is_gone_is_marked(page: Page, sample: str) -> None:

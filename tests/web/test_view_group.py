@@ -66,8 +66,8 @@ def shown(found: Locator, request: pytest.FixtureRequest) -> None:
         expect(found).to_contain_text("✓ It fits as it is.")
         return
     expect(found).to_contain_text("Of pod group ml/train, with all its pods as the cluster has them")
-    expect(found.get_by_text("each pod requests 2 cpu instead of 3")).to_be_visible()
+    expect(found.get_by_text("request 2 cpu instead of 3")).to_be_visible()
     expect(
         found.get_by_text(re.compile("1 change, then it has 2 pods on [ab], 1 pod on [ab]"))
     ).to_be_visible()
-    expect(found.get_by_text(re.compile("there is one more node like [ab]"))).to_be_visible()
+    expect(found.get_by_text(re.compile("add a node like [ab]"))).to_be_visible()

@@ -1,5 +1,7 @@
 """The overview: is it well, and what needs attention."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -11,9 +13,9 @@ def test_what_waits_is_grouped_with_its_next_step(page: Page) -> None:
     big = page.get_by_role("listitem").filter(has_text="ReplicaSet default/big")
     expect(big).to_contain_text("3")
     expect(big).to_contain_text("NodeResourcesFit: Insufficient cpu")
-    expect(big).to_contain_text("Add a node with enough cpu")
+    expect(big).to_contain_text(re.compile("→ (request|add) ", re.IGNORECASE))
     picky = page.get_by_role("listitem").filter(has_text="ReplicaSet default/picky")
-    expect(picky).to_contain_text("Label a node as the pod's nodeSelector")
+    expect(picky).to_contain_text(re.compile("→ label worker-.. with disk=nvme|→ Label a node"))
 
 
 def test_a_group_leads_to_its_newest_decision(page: Page) -> None:
@@ -22,6 +24,32 @@ def test_a_group_leads_to_its_newest_decision(page: Page) -> None:
     big.get_by_role("link", name="Newest decision").click()
     expect(page.get_by_role("heading", name="Decision", exact=False).first).to_be_visible()
     expect(page.get_by_text("has no node: 0/6 nodes are available", exact=False)).to_be_visible()
+
+
+def test_owners_with_one_cause_are_one_entry_and_ten_causes_are_shown(page: Page) -> None:
+    def group(owner: int, cause: int) -> dict[str, object]:
+        return {
+            "namespace": "default",
+            "controllerKind": "ReplicaSet",
+            "controllerName": f"owner-{owner}",
+            "reason": {"plugin": "NodeResourcesFit", "reason": f"Insufficient r{cause}", "nodeCount": 3},
+            "podCount": 20 - cause,
+        }
+
+    groups = [group(cause, cause) for cause in range(12)] + [group(20 + at, 0) for at in range(4)]
+    page.route(
+        "**/mooring.v1.DecisionService/SummarizeReasons*",
+        lambda route: route.fulfill(json={"groups": groups, "groupCount": len(groups)}),
+    )
+    page.goto("#/")
+    causes = page.get_by_role("main").get_by_role("listitem")
+    expect(causes).to_have_count(10)
+    expect(causes.first).to_contain_text("100")
+    expect(causes.first).to_contain_text("2 more owners")
+    page.get_by_role("button", name="Show 2 more causes").click()
+    expect(causes).to_have_count(12)
+    causes.last.get_by_role("link", name="ReplicaSet default/owner-11").click()
+    expect(page).to_have_url(re.compile("#/owners/default/ReplicaSet/owner-11$"))
 
 
 def test_whether_it_is_well(page: Page) -> None:

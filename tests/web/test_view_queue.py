@@ -11,7 +11,9 @@ pytestmark = pytest.mark.browser
 def test_places_and_what_would_wake(page: Page) -> None:
     page.goto("#/queue")
     rows = page.get_by_role("grid", name="Pods in the queue").get_by_role("row")
-    expect(rows.filter(has_text="default/picky")).to_contain_text(re.compile("NodeAffinity on .*Node/"))
+    picky = rows.filter(has_text="default/picky")
+    expect(picky).to_contain_text("a node is added, gets other labels or gets other taints")
+    expect(picky.locator("[title^='NodeAffinity on Node/Add']")).to_be_visible()
     gated = page.get_by_role("button", name=re.compile("^gated"))
     expect(gated).to_contain_text("1")
     gated.click()

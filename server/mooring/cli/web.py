@@ -111,7 +111,7 @@ def _addresses(args: argparse.Namespace, running: ExitStack) -> list[Address]:
     if source and not is_read(source):
         raise InvalidArgumentError.at("--cluster", f"{source!r} is not one of {SOURCES}")
     if source:
-        return [Address(source, _start_server(args, source, running))]
+        return [Address(source, _start_server(args, source, running), source)]
     named = [_named(text) for text in args.server or [remote.DEFAULT_SERVER]]
     twice = {name for name, _ in named if sum(name == other for other, _ in named) > 1}
     if twice:

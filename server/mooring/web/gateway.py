@@ -3,8 +3,9 @@
 Clients of the Connect protocol call it with the base URL ``.../api/v1``. Errors are Connect's: ``{"code",
 "message", "details"}``. ``?process=NAME`` selects the process, by default the first one.
 
-- ``GET api/v1/processes`` answers ``{"processes": [{"name", "address", "state", "message"}]}`` with the state
-  "ok" or "unreachable", and the message "" where it is ok.
+- ``GET api/v1/processes`` answers ``{"processes": [{"name", "address", "source", "state", "message"}]}`` with
+  the state "ok" or "unreachable", and the message "" where it is ok. Commands take the source as
+  ``--cluster``.
 - ``POST api/v1/mooring.v1.SERVICE/METHOD`` takes the request and answers the response, both as protobuf's
   JSON: names in camelCase, 64-bit integers as strings, bytes in base64, fields with default values absent. An
   object in ``KubernetesObject.json`` may also be written out. A list has one page unless the request has a
@@ -84,7 +85,9 @@ def _methods(module: ModuleType, service: str, *names: str) -> dict[str, Offered
 
 METHODS: Final[Mapping[str, OfferedMethod]] = {
     **_methods(
-        cluster_service_pb2, "ClusterService", "GetClusterInfo", "GetObject", "ListNodes", "ListPendingPods"
+        cluster_service_pb2,
+        "ClusterService",
+        *("GetClusterInfo", "GetObject", "ListNodes", "ListPendingPods", "ListPods"),
     ),
     **_methods(decision_service_pb2, "DecisionService"),
     **_methods(plugin_service_pb2, "PluginService"),

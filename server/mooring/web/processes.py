@@ -36,10 +36,12 @@ class Address:
     Attributes:
         name: What people call it.
         target: HOST:PORT or unix:PATH.
+        source: The source of a server that the page has started for itself; "" for others.
     """
 
     name: str
     target: str
+    source: str = ""
 
 
 class Process:
@@ -75,7 +77,9 @@ class Process:
 
     async def describe(self) -> dict[str, str]:
         """Return its entry in ``api/v1/processes``."""
-        entry = {"name": self.address.name, "address": self.address.target, "state": "ok", "message": ""}
+        name, target, source = self.address.name, self.address.target, self.address.source
+        entry = {"name": name, "address": target, "source": source or f"server:{target}", "state": "ok"}
+        entry["message"] = ""
         ask: Any = ClusterServiceStub(self._channel).GetClusterInfo
         try:
             await ask(GetClusterInfoRequest(), timeout=STATE_SECONDS)

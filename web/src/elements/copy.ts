@@ -1,4 +1,4 @@
-import { css, html, LitElement, type TemplateResult } from "lit";
+import { css, html, LitElement, nothing, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 
 import { shared } from "../styles";
@@ -6,7 +6,8 @@ import { shared } from "../styles";
 export interface Copy {
   /** Such as "CLI" or "YAML". */
   name: string;
-  text: string;
+  /** The text, or a call that returns it when it is wanted. */
+  text: string | (() => string | Promise<string>);
 }
 
 /** Buttons that put a text on the clipboard, and say so. */
@@ -14,6 +15,7 @@ export interface Copy {
 export class CopyButtons extends LitElement {
   @property({ attribute: false }) copies: Copy[] = [];
   @state() private done = "";
+  @state() private failed = "";
 
   static override styles = [
     shared,
@@ -33,16 +35,20 @@ export class CopyButtons extends LitElement {
     return html`<span class="row" role="group" aria-label="Copy as">
       <span class="quiet" aria-hidden="true">Copy as</span>
       ${this.copies.map(
-        (copy) => html`<button title=${copy.text} @click=${() => void this.copy(copy)}>${this.done === copy.name ? "✓ " : ""}${copy.name}</button>`,
+        (copy) => html`<button title=${typeof copy.text === "string" ? copy.text : nothing} @click=${() => void this.copy(copy)}>${this.done === copy.name ? "✓ " : this.failed === copy.name ? "✕ " : ""}${copy.name}</button>`,
       )}
-      <span class="hidden" role="status">${this.done && `${this.done} copied`}</span>
+      <span class="hidden" role="status">${this.done && `${this.done} copied`}${this.failed && `${this.failed} could not be copied`}</span>
     </span>`;
   }
 
   private async copy({ name, text }: Copy): Promise<void> {
-    await toClipboard(text);
-    this.done = name;
-    setTimeout(() => (this.done = ""), 2000);
+    try {
+      await toClipboard(typeof text === "string" ? text : await text());
+      this.done = name;
+    } catch {
+      this.failed = name;
+    }
+    setTimeout(() => (this.done = this.failed = ""), 2000);
   }
 }
 

@@ -17,17 +17,18 @@ export class Funnel extends LitElement {
       ol {
         list-style: none;
         display: grid;
-        gap: var(--s2);
+        grid-template-columns: fit-content(50%) minmax(4rem, 1fr) auto;
+        gap: var(--s2) var(--s3);
       }
       .stage {
         display: grid;
-        grid-template-columns: minmax(6rem, 11rem) minmax(4rem, 1fr) auto;
-        gap: 0 var(--s3);
+        grid-column: 1 / -1;
+        grid-template-columns: subgrid;
+        row-gap: 0;
         align-items: center;
       }
       .name {
-        overflow: hidden;
-        text-overflow: ellipsis;
+        overflow-wrap: anywhere;
       }
       .track {
         height: 10px;

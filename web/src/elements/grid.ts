@@ -1,6 +1,7 @@
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 
+import { fitted } from "../matrix/widths";
 import { shared } from "../styles";
 
 export interface GridColumn<Row> {
@@ -22,7 +23,10 @@ const ROW_PIXELS = 30;
 const BEYOND = 4;
 
 /**
- * A table of any size: only the rows and columns in sight are there. The first column stays when the others are scrolled.
+ * A table of any size: only the rows and columns in sight are there. The first column stays when the others are scrolled. A column
+ * whose content is cut becomes wider if another column has room left.
+ *
+ * Rows that are undefined are not read yet: "mooring-range" says which rows are in sight, as [from, to).
  *
  * Arrow keys, Page Up and Down, Home and End move, Enter opens the row ("mooring-open"), Space picks it ("mooring-pick"); the
  * row is the event's detail. A click on a title is "mooring-sort", with the column's id.
@@ -30,7 +34,7 @@ const BEYOND = 4;
 @customElement("mooring-grid")
 export class Grid<Row> extends LitElement {
   @property({ attribute: false }) columns: GridColumn<Row>[] = [];
-  @property({ attribute: false }) rows: ArrayLike<Row> = [];
+  @property({ attribute: false }) rows: ArrayLike<Row | undefined> = [];
   /** What identifies a row while others come and go. */
   @property({ attribute: false }) keyOf: (row: Row) => string | number = (row) => String(row);
   /** Words that mark a row: "selected", "picked", "bad". */
@@ -47,9 +51,20 @@ export class Grid<Row> extends LitElement {
   /** Columns in sight beside the first one: from, and up to but not including. */
   @state() private from = 1;
   @state() private to = Infinity;
+  /** Widths in pixels; undefined for columns that are as they are declared. */
+  @state() private widths: readonly (number | undefined)[] = [];
   @query(".scroller") private readonly scroller!: HTMLElement;
 
-  private readonly sized = new ResizeObserver(() => this.measure());
+  private declared: number[] = [];
+  private wanted: number[] = [];
+  /** The active row while it is not read yet. */
+  private awaited: number | undefined;
+  private told = "";
+  private readonly sized = new ResizeObserver(() => {
+    this.forgetWidths();
+    this.measure();
+    void this.updateComplete.then(() => this.fit());
+  });
 
   static override styles = [
     shared,
@@ -157,6 +172,18 @@ export class Grid<Row> extends LitElement {
       .empty {
         padding: var(--s5) var(--s4);
       }
+      .bar {
+        display: grid;
+        grid-template-columns: 1fr max-content;
+        gap: var(--s2);
+        align-items: center;
+      }
+      .bar i {
+        height: 8px;
+        border-radius: 2px;
+        background: linear-gradient(to right, var(--bar, var(--accent)) var(--share), var(--sunken) var(--share));
+        border: 1px solid var(--line);
+      }
       .heat {
         display: block;
         margin: 0 calc(-1 * var(--s3));
@@ -178,15 +205,21 @@ export class Grid<Row> extends LitElement {
 
   protected override updated(changed: PropertyValues): void {
     if (changed.has("columns")) this.measureColumns();
+    if (changed.has("columns") || changed.has("rows")) this.fit();
+    this.tellRange();
   }
 
   protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("columns")) this.forgetWidths();
+    const row = this.awaited === undefined ? undefined : this.rows[this.awaited];
+    if (row !== undefined) [this.activeKey, this.awaited] = [this.keyOf(row), undefined];
     if (changed.has("rows")) this.first = Math.max(0, Math.min(this.first, this.rows.length - this.shown));
   }
 
   protected override render(): TemplateResult {
     // The last, nameless one takes the room that is left, so that what spans all columns spans it too.
-    const template = [...this.columns.map((column) => column.width), "auto"].join(" ");
+    const widths = this.columns.map(({ width }, index) => (this.widths[index] === undefined ? width : `${this.widths[index]}px`));
+    const template = [...widths, "auto"].join(" ");
     const end = Math.min(this.rows.length, this.first + this.shown);
     const active = this.activeIndex(this.first, end);
     return html`<div
@@ -218,9 +251,9 @@ export class Grid<Row> extends LitElement {
 
   /** Moves to the row and shows it. */
   reveal(index: number): void {
+    if (index < 0 || index >= this.rows.length) return;
     const row = this.rows[index];
-    if (row === undefined) return;
-    this.activeKey = this.keyOf(row);
+    [this.activeKey, this.awaited] = row === undefined ? [undefined, index] : [this.keyOf(row), undefined];
     const top = index * ROW_PIXELS;
     const room = this.scroller.clientHeight - 2 * ROW_PIXELS;
     if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
@@ -240,7 +273,8 @@ export class Grid<Row> extends LitElement {
   }
 
   private line(index: number, template: string, active: number): TemplateResult {
-    const row = this.rows[index]!;
+    const row = this.rows[index];
+    if (row === undefined) return waiting(index);
     return html`<div
       class="line ${this.marksOf(row)} ${index === active ? "active" : ""}"
       role="row"
@@ -261,9 +295,37 @@ export class Grid<Row> extends LitElement {
   }
 
   private activeIndex(begin = 0, end = this.rows.length): number {
-    if (this.activeKey === undefined) return -1;
-    for (let index = begin; index < end; index++) if (this.keyOf(this.rows[index]!) === this.activeKey) return index;
+    const { awaited = -1 } = this;
+    if (this.activeKey === undefined) return awaited >= begin && awaited < end ? awaited : -1;
+    for (let index = begin; index < end; index++) {
+      const row = this.rows[index];
+      if (row !== undefined && this.keyOf(row) === this.activeKey) return index;
+    }
     return -1;
+  }
+
+  private tellRange(): void {
+    const range = [this.first, Math.min(this.rows.length, this.first + this.shown)];
+    if (this.told === range.join()) return;
+    this.told = range.join();
+    this.tell("mooring-range", range);
+  }
+
+  /** Gives the room of columns that don't need it to those whose content is cut. */
+  private fit(): void {
+    const titles = this.scroller.querySelectorAll<HTMLElement>('[role="columnheader"]');
+    if (!this.widths.length) this.declared = Array.from(titles, (title) => title.offsetWidth);
+    for (const each of this.scroller.querySelectorAll<HTMLElement>(".line > [aria-colindex]:not(.rest)")) {
+      const index = Number(each.ariaColIndex) - 1;
+      this.wanted[index] = Math.max(this.wanted[index] ?? 0, Math.ceil(contentWidth(each)));
+    }
+    const flexible = this.columns.map(({ width }) => /\dfr/.test(width));
+    const widths = fitted(this.scroller.clientWidth, this.declared, this.wanted, flexible);
+    if (widths.join() !== this.widths.join()) this.widths = widths;
+  }
+
+  private forgetWidths(): void {
+    [this.widths, this.declared, this.wanted] = [[], [], []];
   }
 
   private readonly measure = (): void => {
@@ -305,6 +367,21 @@ export class Grid<Row> extends LitElement {
   private tell(type: string, detail: unknown): void {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
+}
+
+/** Returns how wide the content of a cell is, whether it is cut or not. */
+function contentWidth(cell: HTMLElement): number {
+  const border = cell.offsetWidth - cell.clientWidth;
+  if (cell.scrollWidth > cell.clientWidth) return cell.scrollWidth + border + 1;
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const style = getComputedStyle(cell);
+  return range.getBoundingClientRect().width + parseFloat(style.paddingLeft) + parseFloat(style.paddingRight) + border + 1;
+}
+
+/** Returns the line of a row that is not read yet. */
+function waiting(index: number): TemplateResult {
+  return html`<div class="line" role="row" aria-rowindex=${index + 2} aria-busy="true"><div role="gridcell" class="quiet">…</div></div>`;
 }
 
 function cell<Row>(column: GridColumn<Row>, row: Row, index: number): TemplateResult {

@@ -36,12 +36,14 @@ export class Strip extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.scheme.addEventListener("change", this.repaint);
+    addEventListener("mooring-theme", this.repaint);
     void this.updateComplete.then(() => this.sized.observe(this.canvas));
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.scheme.removeEventListener("change", this.repaint);
+    removeEventListener("mooring-theme", this.repaint);
     this.sized.disconnect();
   }
 

@@ -6,6 +6,7 @@ import type * as plugin from "../contract/mooring/v1/plugin_service_pb";
 import type * as scheduling from "../contract/mooring/v1/scheduling_service_pb";
 import type * as simulation from "../contract/mooring/v1/simulation_service_pb";
 import { parseRoute } from "./route";
+import { quoted } from "./words";
 
 /** Each call that the page makes: its request and its response, as the contract's JSON. */
 export interface Methods {
@@ -13,11 +14,14 @@ export interface Methods {
   "ClusterService/GetObject": [cluster.GetObjectRequestJson, cluster.GetObjectResponseJson];
   "ClusterService/ListNodes": [cluster.ListNodesRequestJson, cluster.ListNodesResponseJson];
   "ClusterService/ListPendingPods": [cluster.ListPendingPodsRequestJson, cluster.ListPendingPodsResponseJson];
+  "ClusterService/ListPods": [cluster.ListPodsRequestJson, cluster.ListPodsResponseJson];
   "DecisionService/ListDecisions": [decision.ListDecisionsRequestJson, decision.ListDecisionsResponseJson];
   "DecisionService/ListQueue": [decision.ListQueueRequestJson, decision.ListQueueResponseJson];
   "DecisionService/SummarizeReasons": [decision.SummarizeReasonsRequestJson, decision.SummarizeReasonsResponseJson];
+  "PluginService/GetCapabilities": [plugin.GetCapabilitiesRequestJson, plugin.GetCapabilitiesResponseJson];
   "PluginService/ListPlugins": [plugin.ListPluginsRequestJson, plugin.ListPluginsResponseJson];
   "PluginService/ListProfiles": [plugin.ListProfilesRequestJson, plugin.ListProfilesResponseJson];
+  "SchedulingService/Schedule": [scheduling.ScheduleRequestJson, scheduling.ScheduleResponseJson];
   "SchedulingService/Explain": [scheduling.ExplainRequestJson, scheduling.ExplainResponseJson];
   "SimulationService/EstimateCapacity": [simulation.EstimateCapacityRequestJson, simulation.EstimateCapacityResponseJson];
   "SimulationService/SuggestChanges": [simulation.SuggestChangesRequestJson, simulation.SuggestChangesResponseJson];
@@ -25,13 +29,17 @@ export interface Methods {
   "SimulationService/CloseSession": [simulation.CloseSessionRequestJson, simulation.CloseSessionResponseJson];
   "SimulationService/MarkSession": [simulation.MarkSessionRequestJson, simulation.MarkSessionResponseJson];
   "SimulationService/OpenSession": [simulation.OpenSessionRequestJson, simulation.OpenSessionResponseJson];
+  "SimulationService/PlanNodeGroups": [simulation.PlanNodeGroupsRequestJson, simulation.PlanNodeGroupsResponseJson];
   "SimulationService/PlanRemoval": [simulation.PlanRemovalRequestJson, simulation.PlanRemovalResponseJson];
   "SimulationService/RevertSession": [simulation.RevertSessionRequestJson, simulation.RevertSessionResponseJson];
 }
 
 export interface Process {
   name: string;
+  /** HOST:PORT or unix:PATH. */
   address: string;
+  /** What a command gives as --cluster to ask the same: server:ADDRESS, or the source that the process has read. */
+  source: string;
   state: "ok" | "unreachable";
   message?: string;
 }
@@ -71,8 +79,46 @@ export async function explainColumns(request: scheduling.ExplainRequestJson, sig
 
 /** Returns the processes that can be looked at. */
 export async function listProcesses(signal?: AbortSignal): Promise<Process[]> {
-  const { processes } = (await (await ask("processes", {}, signal)).json()) as { processes: Process[] };
+  const answer = (await (await ask("processes", {}, signal)).json()) as { processes: Process[] };
+  processes = answer.processes;
   return processes;
+}
+
+/** Those that were listed last. */
+let processes: Process[] = [];
+
+const DEFAULT_SERVER = "server:127.0.0.1:50051";
+
+function chosenProcess(): Process | undefined {
+  const name = parseRoute(location.hash).query.get("process");
+  return processes.find((one) => one.name === name) ?? processes[0];
+}
+
+/** Returns the flags with which a command asks the cluster that the page looks at. */
+export function clusterFlags(): string[] {
+  const { source = DEFAULT_SERVER } = chosenProcess() ?? {};
+  return source === DEFAULT_SERVER ? [] : ["--cluster", quoted(source)];
+}
+
+/** Returns the address of the process that the page looks at, as grpcurl takes it. */
+export function serverAddress(): string {
+  const { address: known = "" } = chosenProcess() ?? {};
+  return known.startsWith("unix:") ? `-unix ${quoted(known.slice("unix:".length))}` : known;
+}
+
+const offered = new Map<string, Promise<readonly string[]>>();
+
+/** Returns whether the process that the page looks at answers a method; some depend on how it was started. */
+export async function offers(method: keyof Methods): Promise<boolean> {
+  const key = chosenProcess()?.source ?? "";
+  const known = offered.get(key) ?? call("PluginService/GetCapabilities", {}).then(({ rpcs = [] }) => rpcs);
+  offered.set(key, known);
+  try {
+    return (await known).includes(methodPath(method));
+  } catch (error) {
+    offered.delete(key);
+    throw error;
+  }
 }
 
 /** Returns the path of a method of the contract. */

@@ -3,10 +3,16 @@
 import type { KubernetesObjectJson } from "../contract/mooring/v1/objects_pb";
 import { call } from "./gateway";
 
+interface Owner {
+  kind?: string;
+  name?: string;
+  controller?: boolean;
+}
+
 export interface Manifest {
   apiVersion?: string;
   kind?: string;
-  metadata?: { name?: string; namespace?: string; uid?: string; labels?: Record<string, string> };
+  metadata?: { name?: string; namespace?: string; uid?: string; labels?: Record<string, string>; ownerReferences?: Owner[] };
   spec?: Record<string, unknown>;
   status?: Record<string, unknown>;
 }
@@ -26,6 +32,21 @@ export async function readPod(text: string): Promise<Manifest> {
   if (!template?.spec) throw new Error(`A Pod, or what makes pods, is expected, not ${document.kind ?? "this"}.`);
   const { name = "pod", namespace = "default" } = document.metadata ?? {};
   return { apiVersion: "v1", kind: "Pod", metadata: { ...template.metadata, name: `${name}-what-if`, namespace }, spec: template.spec };
+}
+
+/** Returns the objects of manifests in YAML or JSON; a List is what it has. Throws an Error that says what is wrong. */
+export async function readObjects(text: string): Promise<Manifest[]> {
+  const { loadAll } = await import("js-yaml");
+  const documents = loadAll(text) as (Manifest & { items?: Manifest[] })[];
+  const objects = documents.filter(Boolean).flatMap((document) => (document.kind?.endsWith("List") ? (document.items ?? []) : [document]));
+  if (!objects.length) throw new Error("Manifests are expected, such as that of a Node; there is none.");
+  const nameless = objects.find((object) => typeof object !== "object" || !object.kind || !object.metadata?.name);
+  if (nameless) throw new Error("Each manifest needs a kind and metadata.name.");
+  return objects.map((object) => ({ ...object, metadata: { ...object.metadata, uid: object.metadata?.uid ?? uidOf(object) } }));
+}
+
+function uidOf({ kind = "", metadata }: Manifest): string {
+  return `${kind}/${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`;
 }
 
 /** The name of a pod group. */

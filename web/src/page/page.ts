@@ -1,5 +1,5 @@
 import { css, html, LitElement, nothing, type TemplateResult } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, query, state } from "lit/decorators.js";
 import { keyed } from "lit/directives/keyed.js";
 
 import { shared, tokens } from "../styles";
@@ -8,6 +8,7 @@ import "../views/decisions";
 import "../views/node";
 import "../views/nodes";
 import "../views/overview";
+import "../views/owner";
 import "../views/plugin";
 import "../views/pod";
 import "../views/pods";
@@ -15,7 +16,12 @@ import "../views/profiles";
 import "../views/queue";
 import "../views/what_if";
 import { listProcesses, type Process } from "./gateway";
+import "./help";
+import type { Help } from "./help";
 import { Loader } from "./loader";
+import "./search";
+import type { Search } from "./search";
+import { applyTheme, chosenTheme, type Theme, THEMES } from "./theme";
 import { link, parseRoute, refine, type Route } from "./route";
 
 interface View {
@@ -33,6 +39,7 @@ const VIEWS: Record<string, View> = {
   queue: { title: "Queue", render: ({ query }) => html`<mooring-queue .query=${query}></mooring-queue>` },
   profiles: { title: "Profiles", render: ({ query }) => html`<mooring-profiles .query=${query}></mooring-profiles>` },
   "what-if": { title: "What if", render: ({ query }) => html`<mooring-what-if .query=${query}></mooring-what-if>` },
+  owners: { title: "", render: owners },
   plugins: { title: "", render: ({ path: [, name = ""] }) => html`<mooring-plugin .name=${name}></mooring-plugin>` },
 };
 
@@ -40,6 +47,9 @@ const VIEWS: Record<string, View> = {
 @customElement("mooring-page")
 export class Page extends LitElement {
   @state() private route: Route = parseRoute(location.hash);
+  @state() private theme: Theme = chosenTheme();
+  @query("mooring-search") private readonly search!: Search;
+  @query("mooring-help") private readonly help!: Help;
   private readonly processes = new Loader<Process[], undefined>(this, listProcesses, { every: 15_000 });
 
   static override styles = [
@@ -116,7 +126,12 @@ export class Page extends LitElement {
           flex-basis: 100%;
         }
         .process {
-          margin-inline-start: auto;
+          flex: 1;
+          justify-content: end;
+          padding-block: var(--s2);
+        }
+        kbd {
+          display: none;
         }
         main {
           padding: var(--s4);
@@ -128,11 +143,14 @@ export class Page extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("hashchange", this.onHash);
+    addEventListener("keydown", this.onKey);
+    applyTheme(this.theme);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("hashchange", this.onHash);
+    removeEventListener("keydown", this.onKey);
   }
 
   protected override updated(changed: Map<string, unknown>): void {
@@ -160,13 +178,15 @@ export class Page extends LitElement {
               )}
           </ul>
         </nav>
-        <div class="process">${this.picker()}</div>
+        <div class="process row">${this.tools()} ${this.picker()}</div>
       </header>
       <main tabindex="-1">
         ${view
           ? keyed(this.route.query.get("process"), view.render(this.route))
           : html`<h1>There is no such view</h1><p><a href=${link([])}>To the overview</a></p>`}
-      </main>`;
+      </main>
+      <mooring-search></mooring-search>
+      <mooring-help></mooring-help>`;
   }
 
   private picker(): TemplateResult | typeof nothing {
@@ -181,6 +201,35 @@ export class Page extends LitElement {
         ${processes.map((one) => html`<option value=${one.name} ?selected=${one === chosen}>${one.name}</option>`)}
       </select>`;
   }
+
+  private tools(): TemplateResult {
+    return html`<button aria-keyshortcuts="/" title="Search (/)" @click=${this.openSearch}>Search <kbd aria-hidden="true">/</kbd></button>
+      <button aria-keyshortcuts="?" aria-label="Help" title="Help (?)" @click=${() => this.help.open()}>?</button>
+      <select aria-label="Theme" title="Theme" @change=${(event: Event) => this.choose((event.target as HTMLSelectElement).value as Theme)}>
+        ${THEMES.map((theme) => html`<option value=${theme} ?selected=${theme === this.theme}>${theme}</option>`)}
+      </select>`;
+  }
+
+  private choose(theme: Theme): void {
+    this.theme = theme;
+    applyTheme(theme);
+  }
+
+  private readonly openSearch = (): void => {
+    const views = Object.entries(VIEWS).filter(([, { title }]) => title);
+    this.search.open(views.map(([path, { title }]) => ({ title, href: link(path ? [path] : []) })));
+  };
+
+  /** Keys of the page itself, but not while somebody types. */
+  private readonly onKey = (event: KeyboardEvent): void => {
+    const [target] = event.composedPath();
+    const types = target instanceof HTMLElement && target.matches("input, textarea, select");
+    if (types || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/") this.openSearch();
+    else if (event.key === "?") this.help.open();
+    else return;
+    event.preventDefault();
+  };
 
   private readonly onHash = (): void => {
     this.route = parseRoute(location.hash);
@@ -197,6 +246,10 @@ function pods({ path: [, namespace, name], query }: Route): TemplateResult {
   return namespace && name
     ? html`<mooring-pod .namespace=${namespace} .name=${name}></mooring-pod>`
     : html`<mooring-pods .query=${query}></mooring-pods>`;
+}
+
+function owners({ path: [, namespace = "", kind = "", name = ""] }: Route): TemplateResult {
+  return html`<mooring-owner .namespace=${namespace} .kind=${kind} .name=${name}></mooring-owner>`;
 }
 
 function nodes({ path: [, name], query }: Route): TemplateResult {

@@ -2,8 +2,8 @@ import { css, html, LitElement, nothing, type PropertyValues, type TemplateResul
 import { customElement, property, state } from "lit/decorators.js";
 
 import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
-import type { ChangeOptionJson, SuggestChangesResponseJson, ChangeStepJson } from "../contract/mooring/v1/simulation_service_pb";
-import { counted, quantity } from "../matrix/amounts";
+import type { ChangeOptionJson, SuggestChangesResponseJson } from "../contract/mooring/v1/simulation_service_pb";
+import { counted } from "../matrix/amounts";
 import { call, GatewayError } from "../page/gateway";
 import { failed } from "../page/loader";
 import type { GroupName } from "../page/manifests";
@@ -36,9 +36,6 @@ export class Changes extends LitElement {
         border-top: 1px solid var(--line);
         padding: var(--s2) 0;
         overflow-wrap: anywhere;
-      }
-      ul {
-        padding-inline-start: var(--s4);
       }
     `,
   ];
@@ -88,10 +85,10 @@ interface Found {
 
 function options({ group, response }: Found): TemplateResult {
   const about = group ? html`<p class="quiet">Of pod group ${group.namespace}/${group.name}, with all its pods as the cluster has them:</p>` : nothing;
-  return html`${about}${sets(response, group ? "each pod" : "the pod")}`;
+  return html`${about}${sets(response)}`;
 }
 
-function sets(response: SuggestChangesResponseJson, pod: string): TemplateResult {
+function sets(response: SuggestChangesResponseJson): TemplateResult {
   const { verdict, options: found = [], complete = false } = response;
   if (verdict?.code === "VERDICT_CODE_SUCCESS") return html`<p class="good">✓ It fits as it is.</p>`;
   const room = preemption(response);
@@ -102,10 +99,8 @@ function sets(response: SuggestChangesResponseJson, pod: string): TemplateResult
       ${found.map(
         (option) =>
           html`<li>
-            <p>${counted(option.steps?.length ?? 0, "change")}, then ${takers(option)}:</p>
-            <ul>
-              ${option.steps?.map((step) => html`<li>${wordsOf(step, pod)}</li>`)}
-            </ul>
+            <p><strong>${option.text}</strong></p>
+            <p class="quiet">${counted(option.steps?.length ?? 0, "change")}, then ${takers(option)}.</p>
           </li>`,
       )}
     </ol>
@@ -132,16 +127,4 @@ function takers({ node, landings = [] }: ChangeOptionJson): TemplateResult {
   for (const landing of landings) counts.set(landing.node ?? "", (counts.get(landing.node ?? "") ?? 0) + 1);
   const parts = [...counts].map(([name, count], at) => html`${at ? ", " : nothing}${counted(count, "pod")} on ${nodeLink(name)}`);
   return html`it has ${parts}`;
-}
-
-/** Returns one change as a sentence about `pod`. */
-function wordsOf({ toleration, label, request, move, node }: ChangeStepJson, pod: string): string {
-  if (toleration) return `${pod} tolerates ${toleration.key ?? ""}${toleration.value ? `=${toleration.value}` : ""}:${toleration.effect ?? ""}`;
-  if (label) return label.value === undefined ? `${label.node} loses the label ${label.key}` : `${label.node} gets the label ${label.key}=${label.value}`;
-  if (request) {
-    const [before, after] = [request.before, request.after].map((value) => quantity(request.resource ?? "", Number(value ?? 0)));
-    return `${pod} requests ${after} ${request.resource} instead of ${before}`;
-  }
-  if (move) return `${podName(move.pod)} goes to ${move.node}`;
-  return `there is one more node like ${node?.like ?? ""}`;
 }

@@ -3,8 +3,10 @@ import { customElement, property, state } from "lit/decorators.js";
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
+import type { Copy } from "../elements/copy";
 import "../elements/decision";
 import { age, amount, duration } from "../matrix/amounts";
+import { commandLine } from "../page/copies";
 import { address, call, decisionColumns, nodesWith } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link } from "../page/route";
@@ -58,10 +60,8 @@ export class DecisionView extends LitElement {
       }
       li a {
         display: block;
-        max-width: 14rem;
-        overflow: hidden;
-        text-overflow: ellipsis;
-        white-space: nowrap;
+        max-width: 22rem;
+        overflow-wrap: anywhere;
       }
     `,
   ];
@@ -109,10 +109,10 @@ export class DecisionView extends LitElement {
     </dl>`;
   }
 
-  private copies(decision: DecisionJson): { name: string; text: string }[] {
+  private copies(decision: DecisionJson): Copy[] {
     const attempt = decision.attempt ? ` --attempt ${decision.attempt}` : "";
     return [
-      { name: "CLI", text: `mooring explain ${quoted(podName(decision.pod))}${attempt}` },
+      { name: "CLI", text: () => commandLine(`mooring explain ${quoted(podName(decision.pod))}${attempt}`) },
       { name: "JSON", text: JSON.stringify(decision, undefined, 2) },
       { name: "curl", text: `curl -s ${quoted(address(`decisions/${this.seq}/columns`))}` },
     ];

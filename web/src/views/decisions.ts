@@ -21,6 +21,7 @@ import { shared } from "../styles";
 
 /** How many are shown: more are never read, and those before them are a filter away. */
 const KEPT = 500;
+const LOOKED_AT = 1_000;
 const WAIT = "15s";
 const PAUSE_MILLISECONDS = 500;
 const RETRY_MILLISECONDS = 2_000;
@@ -130,7 +131,7 @@ export class Decisions extends LitElement {
   private copies(): ReturnType<typeof copiesOf> {
     const flags = [...this.query].filter(([name, value]) => name !== "process" && value).map(([name, value]) => `--${name} ${quoted(value)}`);
     const request = { filter: this.filter() };
-    return copiesOf(["mooring decisions", ...flags].join(" "), "DecisionService/ListDecisions", request, this.shown);
+    return copiesOf(["mooring decisions", ...flags].join(" "), "DecisionService/ListDecisions", request);
   }
 
   private filter(): DecisionFilterJson {
@@ -208,6 +209,16 @@ export class Decisions extends LitElement {
   };
 }
 
+/** Returns the newest decisions, the oldest of them first. A process without a journal has none. */
+export async function recentDecisions(signal: AbortSignal): Promise<DecisionJson[]> {
+  try {
+    return (await call("DecisionService/ListDecisions", { limit: LOOKED_AT }, signal)).decisions ?? [];
+  } catch {
+    signal.throwIfAborted();
+    return [];
+  }
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((done) => setTimeout(done, milliseconds));
 }
@@ -228,7 +239,7 @@ const COLUMNS: GridColumn<DecisionJson>[] = [
   {
     id: "pod",
     title: "Pod",
-    width: "min(16rem, 42vw)",
+    width: "min(11rem, 42vw)",
     cell: ({ pod, seq }) => html`<a tabindex="-1" href=${link(["decisions", seq!])} title=${podName(pod)}>${podName(pod)}</a>`,
   },
   {

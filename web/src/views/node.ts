@@ -8,6 +8,7 @@ import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import "../elements/copy";
 import { nextStep } from "../matrix/advice";
 import { amount, parseQuantity, quantity } from "../matrix/amounts";
+import { copiesOf } from "../page/copies";
 import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { encoded, getManifest, type Manifest } from "../page/manifests";
@@ -15,7 +16,7 @@ import { link } from "../page/route";
 import { podName, quoted } from "../page/words";
 import { shared } from "../styles";
 import { decisionGrid } from "./decisions";
-import { podLink } from "./pods";
+import { podLink } from "./pod_list";
 
 /** How many groups of pending pods the node is asked about. */
 const ASKED = 12;
@@ -76,6 +77,9 @@ export class NodeView extends LitElement {
         padding: 0 var(--s2);
         overflow-wrap: anywhere;
       }
+      mooring-pod-list {
+        --list-height: 40vh;
+      }
       .verdicts {
         list-style: none;
       }
@@ -97,8 +101,7 @@ export class NodeView extends LitElement {
           <a href=${link(["what-if"], { node: this.name })}>What if it goes?</a>
           <mooring-copy
             .copies=${[
-              { name: "CLI", text: `mooring decisions --node ${quoted(this.name)}` },
-              { name: "JSON", text: JSON.stringify(this.facts.value?.node ?? {}, undefined, 2) },
+              ...copiesOf(`mooring decisions --node ${quoted(this.name)}`, "DecisionService/ListDecisions", { filter: { node: this.name } }),
               { name: "kubectl", text: `kubectl describe node ${quoted(this.name)}` },
             ]}
           ></mooring-copy>
@@ -114,6 +117,10 @@ export class NodeView extends LitElement {
           ${this.verdicts.show((verdicts) => reasons(verdicts))}
         </section>
       </div>
+      <section class="stack tight" aria-labelledby="pods">
+        <h2 id="pods">Its pods</h2>
+        <mooring-pod-list .request=${{ node: this.name }} label="Pods on this node" empty="No pod is on it."></mooring-pod-list>
+      </section>
       <section class="stack tight" aria-labelledby="selections">
         <h2 id="selections">Decisions that selected it</h2>
         ${this.selections.show((decisions) => decisionGrid("Decisions that selected this node, the newest first", decisions))}

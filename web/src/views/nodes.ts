@@ -1,33 +1,42 @@
-import { css, html, LitElement, type TemplateResult } from "lit";
+import { css, html, LitElement, nothing, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
 import "../elements/grid";
 import type { GridColumn, Sorting } from "../elements/grid";
-import { age, amount, counted } from "../matrix/amounts";
+import { age, amount, counted, quantity } from "../matrix/amounts";
+import { commonSuffix } from "../matrix/names";
+import { filterNodes, isAboutRoom, nodeFilter, type NodeRow, nodeRows, type NodeRows, shownResources, taken } from "../matrix/nodes";
 import { isSelector } from "../matrix/rows";
 import { copiesOf } from "../page/copies";
-import { call, nodesWith } from "../page/gateway";
+import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link, refine } from "../page/route";
 import { podName, quoted } from "../page/words";
 import { shared } from "../styles";
+import { recentDecisions } from "./decisions";
 
-const LOOKED_AT = 1_000;
-
-interface Row {
-  name: string;
-  selected: number;
-  last: DecisionJson | undefined;
+/** What was selected lately, by node. */
+interface Selection {
+  count: number;
+  last: DecisionJson;
 }
 
-/** All nodes, and how many of the last decisions selected each. */
+interface Found {
+  nodes: NodeRows;
+  suffix: string;
+  selected: Map<string, Selection>;
+  columns: GridColumn<NodeRow>[];
+}
+
+/** All nodes: their room, what keeps pods away, and what selected them. */
 @customElement("mooring-nodes")
 export class Nodes extends LitElement {
   @property({ attribute: false }) query = new URLSearchParams();
   @state() private sorting: Sorting = { column: "name", descending: false };
-  private readonly nodes = new Loader<{ rows: Row[]; decisions: number }>(this, (signal) => listNodes(this.selector(), signal), {
+  private shown: NodeRow[] = [];
+  private readonly nodes = new Loader<Found>(this, (signal) => find(this.selector(), signal), {
     every: 10_000,
     key: () => this.selector(),
   });
@@ -39,108 +48,152 @@ export class Nodes extends LitElement {
         --grid-height: calc(100vh - 13rem);
       }
       input {
-        width: 20rem;
+        width: min(24rem, calc(100vw - 2 * var(--s4)));
       }
     `,
   ];
 
+  protected override willUpdate(): void {
+    const { value } = this.nodes;
+    if (!value) return;
+    const given = this.selector() ? "" : this.given();
+    this.shown = filterNodes(value.nodes, nodeFilter(given)).sort(this.compare(value));
+  }
+
   protected override render(): TemplateResult {
-    const given = this.query.get("name") ?? "";
-    const wanted = this.selector() ? "" : given.toLowerCase();
-    return html`<div class="stack">
+    return html`<div class="stack tight">
       <div class="row between">
         <h1>Nodes</h1>
         <div class="row">
           <input
             type="search"
-            aria-label="Filter by name or labels"
-            placeholder="Filter by name or labels, such as zone=a"
-            .value=${given}
+            aria-label="Filter by name, zone, taint, room or labels"
+            placeholder="Filter: words, cpu>2, zone=a"
+            title="Words in the name, zone or taints; room, such as cpu>2 memory>4Gi; labels, such as disk=ssd"
+            .value=${this.given()}
             @input=${(event: InputEvent) => refine({ name: (event.target as HTMLInputElement).value })}
           />
           <mooring-copy .copies=${this.copies()}></mooring-copy>
         </div>
       </div>
-      ${this.nodes.show(({ rows, decisions }) => {
-        const found = rows.filter(({ name }) => name.toLowerCase().includes(wanted)).sort(this.compare());
-        return html`<p class="quiet">${counted(found.length, "node")}; selections are those of the last ${counted(decisions, "decision")}</p>
-          <mooring-grid
-            label="Nodes"
-            .columns=${COLUMNS}
-            .rows=${found}
-            .keyOf=${(row: Row) => row.name}
-            .sorting=${this.sorting}
-            empty="No node matches."
-            @mooring-sort=${(event: CustomEvent<string>) => this.sort(event.detail)}
-            @mooring-open=${(event: CustomEvent<Row>) => (location.hash = link(["nodes", event.detail.name]))}
-          ></mooring-grid>`;
-      })}
+      ${this.nodes.show(
+        ({ nodes, suffix, columns }) =>
+          html`<p class="quiet">
+              ${this.shown.length === nodes.rows.length ? nothing : `${amount(this.shown.length)} of `}${counted(nodes.rows.length, "node")}; bars show
+              what pods request${suffix ? html` · names end in <span class="mono">${suffix}</span>` : nothing}
+            </p>
+            <mooring-grid
+              label="Nodes"
+              .columns=${columns}
+              .rows=${this.shown}
+              .keyOf=${(row: NodeRow) => row.name}
+              .sorting=${this.sorting}
+              empty="No node matches."
+              @mooring-sort=${(event: CustomEvent<string>) => this.sort(event.detail)}
+              @mooring-open=${(event: CustomEvent<NodeRow>) => (location.hash = link(["nodes", event.detail.name]))}
+            ></mooring-grid>`,
+      )}
     </div>`;
   }
 
   private copies(): ReturnType<typeof copiesOf> {
     const labelSelector = this.selector();
     const command = `kubectl get nodes${labelSelector ? ` -l ${quoted(labelSelector)}` : ""}`;
-    return copiesOf(command, "ClusterService/ListNodes", { labelSelector }, this.nodes.value?.rows ?? []);
+    const request = { includeUsage: true, ...(labelSelector ? { labelSelector } : {}) };
+    return [...copiesOf("", "ClusterService/ListNodes", request), { name: "kubectl", text: command }];
+  }
+
+  private given(): string {
+    return this.query.get("name") ?? "";
   }
 
   /** What is typed, where it is about labels. */
   private selector(): string {
-    const given = this.query.get("name") ?? "";
-    return isSelector(given) ? given : "";
+    const given = this.given();
+    return isSelector(given) && !isAboutRoom(given) ? given : "";
   }
 
   private sort(column: string): void {
-    const descending = this.sorting.column === column ? !this.sorting.descending : column === "selected";
+    const words = ["name", "zone", "taints"].includes(column);
+    const descending = this.sorting.column === column ? !this.sorting.descending : !words;
     this.sorting = { column, descending };
   }
 
-  private compare(): (a: Row, b: Row) => number {
-    const sign = this.sorting.descending ? -1 : 1;
-    return this.sorting.column === "selected"
-      ? (a, b) => sign * (a.selected - b.selected)
-      : (a, b) => sign * COLLATOR.compare(a.name, b.name);
+  private compare({ nodes, selected }: Found): (a: NodeRow, b: NodeRow) => number {
+    const { column, descending } = this.sorting;
+    const by = comparer(column, nodes.resources, selected);
+    return (a, b) => (descending ? -1 : 1) * by(a, b) || COLLATOR.compare(a.name, b.name);
   }
 }
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
-const COLUMNS: GridColumn<Row>[] = [
-  {
-    id: "name",
-    title: "Node",
-    width: "min(26rem, 60vw)",
-    sortable: true,
-    cell: ({ name }) => html`<a tabindex="-1" href=${link(["nodes", name])} title=${name}>${name}</a>`,
-  },
-  { id: "selected", title: "Selected", width: "7rem", numeric: true, sortable: true, cell: ({ selected }) => amount(selected) },
-  {
-    id: "last",
-    title: "Last selected for",
-    width: "minmax(16rem, 1fr)",
-    cell: ({ last }) =>
-      last
-        ? html`<a tabindex="-1" href=${link(["decisions", last.seq!])}>${podName(last.pod)}</a> <span class="quiet">${age(last.time)} ago</span>`
-        : html`<span class="quiet">–</span>`,
-  },
-];
-
-async function listNodes(selector: string, signal: AbortSignal): Promise<{ rows: Row[]; decisions: number }> {
-  const [names, decisions] = await Promise.all([nodesWith(selector, signal), recent(signal)]);
-  const rows = new Map(names.map((name): [string, Row] => [name, { name, selected: 0, last: undefined }]));
-  for (const decision of decisions) {
-    const row = rows.get(decision.node ?? "");
-    if (row) [row.selected, row.last] = [row.selected + 1, decision];
-  }
-  return { rows: [...rows.values()], decisions: decisions.length };
+function comparer(column: string, resources: string[], selected: Found["selected"]): (a: NodeRow, b: NodeRow) => number {
+  if (column === "name") return (a, b) => COLLATOR.compare(a.name, b.name);
+  if (column === "zone") return (a, b) => COLLATOR.compare(a.zone, b.zone);
+  if (column === "taints") return (a, b) => Number(b.cordoned) - Number(a.cordoned) || COLLATOR.compare(b.taints, a.taints);
+  if (column === "selected") return (a, b) => (selected.get(a.name)?.count ?? 0) - (selected.get(b.name)?.count ?? 0);
+  const resource = resources.indexOf(column);
+  return (a, b) => taken(a, resource) - taken(b, resource);
 }
 
-/** A process without a journal has nodes all the same. */
-async function recent(signal: AbortSignal): Promise<DecisionJson[]> {
-  try {
-    return (await call("DecisionService/ListDecisions", { limit: LOOKED_AT }, signal)).decisions ?? [];
-  } catch {
-    signal.throwIfAborted();
-    return [];
-  }
+function columnsOf({ resources, rows }: NodeRows, suffix: string, selected: Found["selected"]): GridColumn<NodeRow>[] {
+  const zoned = rows.some(({ zone }) => zone);
+  const zone: GridColumn<NodeRow> = { id: "zone", title: "Zone", width: "7rem", sortable: true, cell: ({ zone: name }) => html`<span title=${name}>${name}</span>` };
+  return [
+    {
+      id: "name",
+      title: "Node",
+      width: "min(13rem, 45vw)",
+      sortable: true,
+      cell: ({ name }) =>
+        html`<a tabindex="-1" href=${link(["nodes", name])} title=${name}>${name.slice(0, name.length - suffix.length)}</a>`,
+    },
+    ...(zoned ? [zone] : []),
+    ...shownResources(resources).map((resource) => room(resource, resources.indexOf(resource))),
+    { id: "taints", title: "Keeps pods away", width: "minmax(11rem, 1fr)", sortable: true, cell: away },
+    { id: "selected", title: "Selected", width: "6rem", numeric: true, sortable: true, cell: ({ name }) => amount(selected.get(name)?.count ?? 0) },
+    { id: "last", title: "Last selected for", width: "minmax(11rem, 1fr)", cell: ({ name }) => lastOf(selected.get(name)) },
+  ];
+}
+
+function room(resource: string, at: number): GridColumn<NodeRow> {
+  const titles: Record<string, string> = { cpu: "CPU", memory: "Memory", pods: "Pods" };
+  return {
+    id: resource,
+    title: titles[resource] ?? resource,
+    width: "10.5rem",
+    sortable: true,
+    cell: (row) => {
+      const [offers, takes] = [row.offers[at]!, row.takes[at]!];
+      if (!offers) return html`<span class="quiet">none</span>`;
+      const [used, all] = [quantity(resource, takes), quantity(resource, offers)];
+      const tone = takes >= offers ? "; --bar: var(--bad)" : "";
+      return html`<span class="bar" title="${used} of ${all} requested, ${quantity(resource, Math.max(0, offers - takes))} left"
+        ><i .style=${`--share: ${Math.min(100, (100 * takes) / offers)}%${tone}`}></i><span>${used} / ${all}</span></span
+      >`;
+    },
+  };
+}
+
+function away({ cordoned, taints }: NodeRow): TemplateResult | typeof nothing {
+  if (!cordoned && !taints) return nothing;
+  return html`${cordoned ? html`<span class="warn">⚠ cordoned</span> ` : nothing}<span class="mono" title=${taints}>${taints}</span>`;
+}
+
+function lastOf(selection: Selection | undefined): TemplateResult {
+  if (!selection) return html`<span class="quiet">–</span>`;
+  const { last } = selection;
+  return html`<a tabindex="-1" href=${link(["decisions", last.seq!])} title=${podName(last.pod)}>${podName(last.pod)}</a>
+    <span class="quiet">${age(last.time)} ago</span>`;
+}
+
+async function find(labelSelector: string, signal: AbortSignal): Promise<Found> {
+  const request = { includeUsage: true, ...(labelSelector ? { labelSelector } : {}) };
+  const [answer, decisions] = await Promise.all([call("ClusterService/ListNodes", request, signal), recentDecisions(signal)]);
+  const nodes = nodeRows(answer);
+  const suffix = commonSuffix(nodes.rows.map(({ name }) => name));
+  const selected = new Map<string, Selection>();
+  for (const last of decisions) if (last.node) selected.set(last.node, { last, count: (selected.get(last.node)?.count ?? 0) + 1 });
+  return { nodes, suffix, selected, columns: columnsOf(nodes, suffix, selected) };
 }

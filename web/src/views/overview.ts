@@ -1,32 +1,36 @@
 import { css, html, LitElement, nothing, type TemplateResult } from "lit";
-import { customElement } from "lit/decorators.js";
+import { customElement, state } from "lit/decorators.js";
 
 import type { GetClusterInfoResponseJson } from "../contract/mooring/v1/cluster_service_pb";
 import type { DecisionJson, ReasonGroupJson, SummarizeReasonsResponseJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
-import { nextStep } from "../matrix/advice";
 import { age, amount, counted, seconds } from "../matrix/amounts";
 import { copiesOf } from "../page/copies";
 import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link } from "../page/route";
-import { podName, rejection } from "../page/words";
 import { shared } from "../styles";
+import { type Cause, causes, groupStyles, owner, reason } from "./reasons";
 
 const EVERY = 5_000;
 const ASK_EVERY = 60_000;
 const STALE_SECONDS = 30;
 const LOOKED_AT = 1_000;
+const REASONS = { askNow: true, advise: true, limit: 1_000 };
+/** The causes that are shown at first, and the owners of each. */
+const TOP = 10;
+const OWNERS = 3;
 
 /** Is it well, and what needs attention. */
 @customElement("mooring-overview")
 export class Overview extends LitElement {
+  @state() private all = false;
   private readonly info = new Loader<GetClusterInfoResponseJson>(this, (signal) => call("ClusterService/GetClusterInfo", {}, signal), {
     every: EVERY,
   });
   private readonly reasons = new Loader<SummarizeReasonsResponseJson>(
     this,
-    (signal) => call("DecisionService/SummarizeReasons", { askNow: true }, signal),
+    (signal) => call("DecisionService/SummarizeReasons", REASONS, signal),
     // Asks a process that makes no decisions itself to decide now, which takes up to two seconds.
     { every: (): number => (this.reasons.value?.askedCount && !this.reasons.value.unexplainedCount ? ASK_EVERY : EVERY) },
   );
@@ -34,6 +38,7 @@ export class Overview extends LitElement {
 
   static override styles = [
     shared,
+    groupStyles,
     css`
       .tiles {
         display: grid;
@@ -46,9 +51,7 @@ export class Overview extends LitElement {
         padding: var(--s3) var(--s4);
       }
       .tile dd {
-        overflow: hidden;
-        text-overflow: ellipsis;
-        white-space: nowrap;
+        overflow-wrap: anywhere;
       }
       .tile dt {
         color: var(--quiet);
@@ -59,11 +62,6 @@ export class Overview extends LitElement {
         font-weight: 600;
         letter-spacing: -0.01em;
       }
-      .groups {
-        list-style: none;
-        display: grid;
-        gap: var(--s3);
-      }
       .group {
         display: grid;
         grid-template-columns: 5.5rem minmax(0, 1fr) 8rem;
@@ -73,9 +71,6 @@ export class Overview extends LitElement {
         font-size: 1.375rem;
         font-weight: 600;
         line-height: 1.3;
-      }
-      .group p {
-        overflow-wrap: anywhere;
       }
       svg {
         display: block;
@@ -104,11 +99,11 @@ export class Overview extends LitElement {
           <h2 id="attention">Needs attention</h2>
           ${this.reasons.value
             ? html`<mooring-copy
-                .copies=${copiesOf("mooring why-pending", "DecisionService/SummarizeReasons", { askNow: true }, this.reasons.value)}
+                .copies=${copiesOf("mooring why-pending", "DecisionService/SummarizeReasons", REASONS)}
               ></mooring-copy>`
             : nothing}
         </div>
-        ${this.reasons.show(groups)}
+        ${this.reasons.show((found) => this.causes(found))}
       </section>
     </div>`;
   }
@@ -135,6 +130,32 @@ export class Overview extends LitElement {
       ${errors.map((error) => html`<p class="failure" role="alert">${error}</p>`)}`;
   }
 
+  private causes({ groups = [], groupCount = 0, askedCount = 0, unexplainedCount = 0 }: SummarizeReasonsResponseJson): TemplateResult {
+    if (!groups.length && !unexplainedCount) return html`<p class="card">✓ No pod waits for a node.</p>`;
+    const found = causes(groups);
+    const shown = this.all ? found : found.slice(0, TOP);
+    return html`${askedCount
+        ? html`<p class="quiet">${counted(askedCount, "pod")} evaluated now, each by itself: no decision about them is remembered.</p>`
+        : nothing}
+      <ul class="groups">
+        ${shown.map(cause)}
+      </ul>
+      ${found.length > TOP
+        ? html`<p>
+            <button aria-expanded=${this.all} @click=${() => (this.all = !this.all)}>
+              ${this.all ? `Show the ${TOP} with the most pods` : `Show ${counted(found.length - TOP, "more cause")}`}
+            </button>
+          </p>`
+        : nothing}
+      ${groupCount > groups.length ? html`<p class="quiet">… and ${counted(groupCount - groups.length, "more owner")} with fewer pods</p>` : nothing}
+      ${unexplainedCount
+        ? html`<p class="quiet">
+            … and ${counted(unexplainedCount, "more pod")} without a node, not evaluated yet.
+            <a href=${link(["pods"], { show: "pending" })}>Ask about one</a>
+          </p>`
+        : nothing}`;
+  }
+
   private source(info: GetClusterInfoResponseJson): TemplateResult {
     const names = (info.sources ?? []).map((source) => source.name).join(", ");
     return html`<span title=${names}>${names}</span>`;
@@ -159,6 +180,23 @@ async function latest(signal: AbortSignal): Promise<DecisionJson[]> {
   return (await call("DecisionService/ListDecisions", { limit: LOOKED_AT }, signal)).decisions ?? [];
 }
 
+function cause({ groups, podCount }: Cause): TemplateResult {
+  const first = groups.slice(0, OWNERS);
+  const rest = groups.slice(OWNERS);
+  return html`<li class="card group">
+    <div>
+      <div class="count">${amount(podCount)}</div>
+      <div class="quiet">${podCount === 1 ? "pod" : "pods"}</div>
+    </div>
+    <div class="stack tight">
+      ${reason(groups[0]!)}
+      <div>${first.map(owner)}</div>
+      ${rest.length ? html`<details><summary>${counted(rest.length, "more owner")}</summary>${rest.map(owner)}</details>` : nothing}
+    </div>
+    ${trend(groups)}
+  </li>`;
+}
+
 function tile(name: string, value: TemplateResult, more: TemplateResult[]): TemplateResult {
   return html`<div class="card tile">
     <dt>${name}</dt>
@@ -167,50 +205,10 @@ function tile(name: string, value: TemplateResult, more: TemplateResult[]): Temp
   </div>`;
 }
 
-function groups({ groups: found = [], groupCount = 0, askedCount = 0, unexplainedCount = 0 }: SummarizeReasonsResponseJson): TemplateResult {
-  if (!found.length && !unexplainedCount) return html`<p class="card">✓ No pod waits for a node.</p>`;
-  return html`${askedCount
-      ? html`<p class="quiet">${counted(askedCount, "pod")} evaluated now, each by itself: no decision about them is remembered.</p>`
-      : nothing}
-    <ul class="groups">
-      ${found.map(group)}
-    </ul>
-    ${groupCount > found.length ? html`<p class="quiet">… and ${counted(groupCount - found.length, "more group")}</p>` : nothing}
-    ${unexplainedCount
-      ? html`<p class="quiet">
-          … and ${counted(unexplainedCount, "more pod")} without a node, not evaluated yet.
-          <a href=${link(["pods"], { show: "pending" })}>Ask about one</a>
-        </p>`
-      : nothing}`;
-}
-
-function group(one: ReasonGroupJson): TemplateResult {
-  const count = one.podCount ?? 0;
-  const owner = one.controllerKind ? `${one.controllerKind} ${one.namespace}/${one.controllerName}` : `pods of ${one.namespace}`;
-  const nodes = one.reason?.nodeCount ? ` on ${counted(one.reason.nodeCount, "node")}` : "";
-  return html`<li class="card group">
-    <div>
-      <div class="count">${amount(count)}</div>
-      <div class="quiet">${count === 1 ? "pod" : "pods"}</div>
-    </div>
-    <div class="stack tight">
-      <p><strong>${owner}</strong> ${one.oldestTime ? html`<span class="quiet">· oldest ${age(one.oldestTime)}</span>` : nothing}</p>
-      ${one.result === "DECISION_RESULT_SCHEDULED"
-        ? html`<p><span class="good">✓</span> ${one.message}${nodes}</p>`
-        : html`<p><span class="bad">✕</span> ${rejection(one.reason) || one.message}${nodes}</p>
-            <p>→ ${nextStep(one.reason?.plugin, one.reason?.reason)}</p>`}
-      <p class="row">
-        ${one.lastSeq ? html`<a href=${link(["decisions", one.lastSeq])}>Newest decision</a>` : nothing}
-        ${(one.examples ?? []).map(
-          (pod) => html`<a href=${link(["pods", pod.namespace ?? "", pod.name ?? ""])}>${podName(pod)}</a>`,
-        )}
-      </p>
-    </div>
-    ${one.lastSeq ? trend(one.trend ?? []) : nothing}
-  </li>`;
-}
-
-function trend(counts: number[]): TemplateResult {
+function trend(found: ReasonGroupJson[]): TemplateResult | typeof nothing {
+  const trends = found.flatMap(({ trend: one = [], lastSeq }) => (lastSeq ? [one] : []));
+  const counts = (trends[0] ?? []).map((_, at) => trends.reduce((sum, one) => sum + (one[at] ?? 0), 0));
+  if (!counts.length) return nothing;
   const most = Math.max(1, ...counts);
   const points = counts.map((count, index) => `${index},${1 - count / most}`).join(" ");
   return html`<figure class="trend">

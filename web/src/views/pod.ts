@@ -7,7 +7,7 @@ import "../elements/copy";
 import "../elements/decision";
 import { age, amount } from "../matrix/amounts";
 import { copiesOf } from "../page/copies";
-import { call, explainColumns, nodesWith } from "../page/gateway";
+import { call, explainColumns, nodesWith, offers } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { getManifest, groupOf, type Manifest } from "../page/manifests";
 import { link } from "../page/route";
@@ -16,7 +16,8 @@ import { shared } from "../styles";
 import "./changes";
 import { decisionGrid } from "./decisions";
 import "./manifest";
-import { wakes } from "./queue";
+import { ownerLink } from "./pod_list";
+import { wakes, wakingEvents } from "./queue";
 
 /** One pod: where it waits, what was decided about it, and where it would go now. */
 @customElement("mooring-pod")
@@ -46,12 +47,12 @@ export class Pod extends LitElement {
         <h1>${this.key()}</h1>
         <mooring-copy
           .copies=${[
-            ...copiesOf(`mooring explain ${pod}`, "SchedulingService/Explain", request, this.attempts.value ?? []),
+            ...copiesOf(`mooring explain ${pod}`, "SchedulingService/Explain", request),
             { name: "kubectl", text: `kubectl get pod ${quoted(this.name)} -n ${quoted(this.namespace)} -o yaml` },
           ]}
         ></mooring-copy>
       </div>
-      ${this.queued.value ? this.place(this.queued.value) : nothing}
+      ${this.owned(this.manifest.value)} ${this.queued.value ? this.place(this.queued.value) : nothing}
       <section class="stack tight" aria-labelledby="attempts">
         <h2 id="attempts">Decisions about it</h2>
         ${this.attempts.show((attempts) => decisionGrid("Decisions about this pod, the newest first", attempts))}
@@ -71,6 +72,18 @@ export class Pod extends LitElement {
     </div>`;
   }
 
+  private owned(manifest: Manifest | undefined): unknown {
+    const controller = manifest?.metadata?.ownerReferences?.find((one) => one.controller);
+    const node = manifest?.spec?.nodeName as string | undefined;
+    if (!controller && !node) return nothing;
+    return html`<dl class="facts">
+      ${controller
+        ? html`<div><dt>Owner</dt><dd><a href=${ownerLink(this.namespace, controller.kind ?? "", controller.name)}>${controller.kind} ${controller.name}</a></dd></div>`
+        : nothing}
+      ${node ? html`<div><dt>Node</dt><dd><a href=${link(["nodes", node])}>${node}</a></dd></div>` : nothing}
+    </dl>`;
+  }
+
   private changes(manifest: Manifest): unknown {
     return keyed(this.key(), html`<mooring-changes .pod=${this.question().pod} .group=${groupOf(manifest)}></mooring-changes>`);
   }
@@ -82,7 +95,7 @@ export class Pod extends LitElement {
       <div><dt>Priority</dt><dd>${amount(queued.priority ?? 0)}</dd></div>
       <div><dt>Attempts</dt><dd>${amount(queued.attempts ?? 0)}</dd></div>
       ${ready}
-      <div><dt>Would wake it</dt><dd>${wakes(queued) || "its turn"}</dd></div>
+      <div><dt>Would wake it</dt><dd title=${wakingEvents(queued)}>${wakes(queued) || "its turn"}</dd></div>
     </dl>`;
   }
 
@@ -92,13 +105,9 @@ export class Pod extends LitElement {
 
   /** Only a scheduler has a queue; other processes have nothing to say here. */
   private async findQueued(signal: AbortSignal): Promise<QueuedPodJson | undefined> {
-    try {
-      const { pods = [] } = await call("DecisionService/ListQueue", { namespace: this.namespace, limit: 10_000 }, signal);
-      return pods.find(({ pod }) => pod?.name === this.name);
-    } catch {
-      signal.throwIfAborted();
-      return undefined;
-    }
+    if (!(await offers("DecisionService/ListQueue"))) return undefined;
+    const { pods = [] } = await call("DecisionService/ListQueue", { namespace: this.namespace, limit: 10_000 }, signal);
+    return pods.find(({ pod }) => pod?.name === this.name);
   }
 
   private async listAttempts(signal: AbortSignal): Promise<DecisionJson[]> {

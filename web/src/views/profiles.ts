@@ -79,7 +79,7 @@ export class Profiles extends LitElement {
       <div class="row between">
         <h1>Profiles</h1>
         <mooring-copy
-          .copies=${copiesOf("mooring config show --resolved", "PluginService/ListProfiles", {}, this.profiles.value ?? {})}
+          .copies=${copiesOf("", "PluginService/ListProfiles", {})}
         ></mooring-copy>
       </div>
       ${this.profiles.show(

@@ -6,13 +6,15 @@ import "../elements/copy";
 import "../elements/grid";
 import type { GridColumn } from "../elements/grid";
 import { age, amount } from "../matrix/amounts";
+import { eventWords } from "../matrix/events";
 import { copiesOf } from "../page/copies";
-import { call } from "../page/gateway";
+import { call, offers } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { refine } from "../page/route";
 import { podName, word } from "../page/words";
 import { shared } from "../styles";
-import { podLink } from "./pods";
+import "./pod_list";
+import { podLink } from "./pod_list";
 
 const PREFIX = "QUEUE_PLACE_";
 
@@ -29,9 +31,8 @@ const PLACES: Record<string, string> = {
 @customElement("mooring-queue")
 export class Queue extends LitElement {
   @property({ attribute: false }) query = new URLSearchParams();
-  private readonly queue = new Loader<ListQueueResponseJson>(this, (signal) => call("DecisionService/ListQueue", {}, signal), {
-    every: 2_000,
-  });
+  /** null = the process has no queue. */
+  private readonly queue = new Loader<ListQueueResponseJson | null>(this, listQueue, { every: 2_000 });
 
   static override styles = [
     shared,
@@ -69,10 +70,10 @@ export class Queue extends LitElement {
       <div class="row between">
         <h1>Queue</h1>
         <mooring-copy
-          .copies=${copiesOf("mooring why-pending", "DecisionService/ListQueue", {}, this.queue.value ?? {}).slice(1)}
+          .copies=${this.queue.value === null ? copiesOf("mooring why-pending", "ClusterService/ListPods", { placed: false }) : copiesOf("", "DecisionService/ListQueue", {})}
         ></mooring-copy>
       </div>
-      ${this.queue.show((found) => this.places(found))}
+      ${this.queue.show((found) => (found ? this.places(found) : noQueue()))}
     </div>`;
   }
 
@@ -99,8 +100,26 @@ export class Queue extends LitElement {
   }
 }
 
-/** Returns what would wake a pod: "NodeResourcesFit on Node/Add, AssignedPod/Delete". */
+/** Only a scheduler has a queue. */
+async function listQueue(signal: AbortSignal): Promise<ListQueueResponseJson | null> {
+  return (await offers("DecisionService/ListQueue")) ? call("DecisionService/ListQueue", {}, signal) : null;
+}
+
+function noQueue(): TemplateResult {
+  return html`<p class="card">
+      This process answers questions and has no queue: only a scheduler has one, such as
+      <span class="mono">mooring scheduler</span>. These are the pods without a node:
+    </p>
+    <mooring-pod-list .request=${{ placed: false }} label="Pods without a node" empty="No pod waits for a node."></mooring-pod-list>`;
+}
+
+/** Returns what would wake a pod: "a node is added; a pod on a node goes". */
 export function wakes(queued: QueuedPodJson): string {
+  return eventWords([...new Set((queued.wakes ?? []).flatMap(({ events = [] }) => events))]);
+}
+
+/** Returns the same as the scheduler names it: "NodeResourcesFit on Node/Add, AssignedPod/Delete". */
+export function wakingEvents(queued: QueuedPodJson): string {
   return (queued.wakes ?? []).map(({ plugin, events = [] }) => `${plugin} on ${events.join(", ")}`).join("; ");
 }
 
@@ -108,7 +127,7 @@ const COLUMNS: GridColumn<QueuedPodJson>[] = [
   {
     id: "pod",
     title: "Pod",
-    width: "min(18rem, 45vw)",
+    width: "min(11rem, 42vw)",
     cell: ({ pod }) => html`<a tabindex="-1" href=${podLink(pod)} title=${podName(pod)}>${podName(pod)}</a>`,
   },
   { id: "place", title: "Place", width: "8rem", cell: ({ place }) => word(place, PREFIX) },
@@ -120,6 +139,6 @@ const COLUMNS: GridColumn<QueuedPodJson>[] = [
     id: "wakes",
     title: "Would wake it",
     width: "minmax(18rem, 1fr)",
-    cell: (queued) => html`<span title=${wakes(queued)}>${wakes(queued) || html`<span class="quiet">its turn</span>`}</span>`,
+    cell: (queued) => html`<span title=${wakingEvents(queued)}>${wakes(queued) || html`<span class="quiet">its turn</span>`}</span>`,
   },
 ];

@@ -1,27 +1,59 @@
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 
-import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
-import type { EstimateCapacityResponseJson, NodeRemovalJson, PlanRemovalResponseJson } from "../contract/mooring/v1/simulation_service_pb";
+import type { PodReferenceJson, PodSourceJson } from "../contract/mooring/v1/objects_pb";
+import type {
+  EstimateCapacityResponseJson,
+  NodeRemovalJson,
+  PlanNodeGroupsResponseJson,
+  PlanRemovalResponseJson,
+} from "../contract/mooring/v1/simulation_service_pb";
+import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import "../elements/decision";
 import { amount, counted } from "../matrix/amounts";
 import { call, explainColumns } from "../page/gateway";
 import { failed, Loader } from "../page/loader";
-import { encoded, getManifest, type GroupName, groupOf, readPod, toYaml } from "../page/manifests";
+import { encoded, getManifest, type GroupName, groupOf, readObjects, readPod, toYaml } from "../page/manifests";
 import { link } from "../page/route";
 import { Sandbox } from "../page/sandbox";
 import { podName } from "../page/words";
 import { shared } from "../styles";
 import "./changes";
-import { podLink } from "./pods";
+import { podLink } from "./pod_list";
 
 type Answer =
   | { kind: "explanation"; columns: ArrayBuffer }
   | { kind: "capacity"; found: EstimateCapacityResponseJson }
   | { kind: "removal"; found: PlanRemovalResponseJson }
+  | { kind: "groups"; found: PlanNodeGroupsResponseJson; like: string }
+  | { kind: "pending"; rows: PendingRow[] }
   | { kind: "changes"; pod: PodSourceJson; group: GroupName | undefined };
 
+/** A pod without a node, and what became of it. */
+interface PendingRow {
+  pod: PodReferenceJson;
+  node: string;
+  verdict: VerdictJson | undefined;
+}
+
 const SUGGESTED = 200;
+/** How many pending pods are placed at once. */
+const MOST_PENDING = 500;
+const CONFIGURATION = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    score:
+      disabled: [{name: NodeResourcesBalancedAllocation}]
+`;
+const OBJECTS = `apiVersion: v1
+kind: Node
+metadata:
+  name: new-1
+status:
+  allocatable: {cpu: "8", memory: 32Gi, pods: "110"}
+`;
 const SAMPLE = `apiVersion: v1
 kind: Pod
 metadata:
@@ -45,6 +77,9 @@ export class WhatIf extends LitElement {
   @state() private answer: Answer | undefined;
   @state() private error: Error | undefined;
   @state() private count = 1;
+  @state() private configuration = CONFIGURATION;
+  @state() private objects = OBJECTS;
+  @state() private warnings: readonly string[] = [];
 
   private readonly sandbox = new Sandbox();
   private readonly nodes = new Loader<string[]>(this, listNodes);
@@ -53,9 +88,12 @@ export class WhatIf extends LitElement {
   static override styles = [
     shared,
     css`
+      details > .stack {
+        padding-top: var(--s2);
+      }
       textarea {
         width: 100%;
-        min-height: 15rem;
+        min-height: 10rem;
         font-family: var(--mono);
         font-size: 0.8125rem;
         line-height: 1.5;
@@ -154,8 +192,51 @@ export class WhatIf extends LitElement {
           <span>like it</span>
         </span>
       </div>
+      <div class="row">
+        <button ?disabled=${!node} @click=${() => void this.askGroups()}>How many like it would take the pending pods?</button>
+      </div>
+      ${this.editor("Objects to add", "Manifests to add, YAML or JSON", this.objects, "Add them", (text) => (this.objects = text), this.addObjects)}
+      ${this.editor(
+        "Another configuration",
+        "A KubeSchedulerConfiguration, YAML or JSON",
+        this.configuration,
+        "Decide by it",
+        (text) => (this.configuration = text),
+        this.configure,
+      )}
+      ${this.warnings.map((warning) => html`<p class="warn">⚠ ${warning}</p>`)}
+      <div class="row"><button @click=${() => void this.askPending()}>Where do the pending pods go then?</button></div>
       ${sandbox.steps.length ? this.steps() : html`<p class="quiet">As it is now: nothing is changed.</p>`}`;
   }
+
+  private editor(
+    title: string,
+    label: string,
+    text: string,
+    action: string,
+    edit: (text: string) => void,
+    act: () => Promise<void>,
+  ): TemplateResult {
+    return html`<details>
+      <summary>${title}</summary>
+      <div class="stack tight">
+        <textarea
+          aria-label=${label}
+          spellcheck="false"
+          autocomplete="off"
+          .value=${text}
+          @input=${(event: InputEvent) => edit((event.target as HTMLTextAreaElement).value)}
+        ></textarea>
+        <div class="row"><button @click=${() => void this.attempt("Changing the copy", act)}>${action}</button></div>
+      </div>
+    </details>`;
+  }
+
+  private readonly addObjects = async (): Promise<void> => this.sandbox.add(await readObjects(this.objects));
+
+  private readonly configure = async (): Promise<void> => {
+    this.warnings = await this.sandbox.configure(this.configuration);
+  };
 
   private steps(): TemplateResult {
     return html`<ol class="steps">
@@ -194,6 +275,8 @@ export class WhatIf extends LitElement {
     if (answer.kind === "changes")
       return html`<mooring-changes .pod=${answer.pod} .group=${answer.group} .session=${this.sandbox.session} asked></mooring-changes>`;
     if (answer.kind === "capacity") return capacity(answer.found);
+    if (answer.kind === "groups") return nodeGroups(answer.found, answer.like);
+    if (answer.kind === "pending") return placed(answer.rows);
     return html`<div class="stack">${(answer.found.nodes ?? []).map(removal)} ${pending(answer.found)}</div>`;
   }
 
@@ -204,7 +287,7 @@ export class WhatIf extends LitElement {
 
   private readonly startOver = (): void => {
     this.sandbox.close();
-    this.answer = undefined;
+    [this.answer, this.warnings] = [undefined, []];
     this.requestUpdate();
   };
 
@@ -236,6 +319,27 @@ export class WhatIf extends LitElement {
     });
   }
 
+  private askGroups(): Promise<void> {
+    return this.attempt("Trying more nodes", async () => {
+      const node = encoded(await getManifest("Node", "", this.node));
+      const request = { session: this.sandbox.session, groups: [{ name: `${this.node}-more`, node }] };
+      this.answer = { kind: "groups", found: await call("SimulationService/PlanNodeGroups", request), like: this.node };
+    });
+  }
+
+  private askPending(): Promise<void> {
+    return this.attempt("Placing the pending pods", async () => {
+      const { pods = [] } = await call("ClusterService/ListPendingPods", { pageSize: MOST_PENDING });
+      const waiting = [...pods.map(({ pod }) => pod!), ...this.sandbox.addedPods()];
+      const templates = waiting.map((reference) => ({ pod: { reference } }));
+      if (!templates.length) return void (this.answer = { kind: "pending", rows: [] });
+      const { nodes, verdicts = [], podVerdicts = [] } = await call("SchedulingService/Schedule", { session: this.sandbox.session, templates });
+      const names = nodes?.names?.names ?? [];
+      const rows = waiting.map((pod, at) => ({ pod, node: names[at] ?? "", verdict: verdicts[podVerdicts[at] ?? 0] }));
+      this.answer = { kind: "pending", rows };
+    });
+  }
+
   private async pod(): Promise<PodSourceJson> {
     return { object: encoded(await readPod(this.text)) };
   }
@@ -251,6 +355,47 @@ export class WhatIf extends LitElement {
     }
     this.busy = "";
   }
+}
+
+function nodeGroups({ options = [] }: PlanNodeGroupsResponseJson, like: string): TemplateResult {
+  const [best] = options;
+  const { nodeCount = 0, leftOver = [], daemonPodCount = 0 } = best ?? {};
+  const daemons = daemonPodCount ? html` Each new node gets ${counted(daemonPodCount, "pod")} of DaemonSets first.` : nothing;
+  return html`<section class="card stack tight" aria-labelledby="groups">
+    <h2 id="groups">${nodeCount ? `${counted(nodeCount, "more node")} like ${like}` : `More nodes like ${like} don't help`}</h2>
+    <p>
+      ${leftOver.length
+        ? html`${counted(leftOver.length, "pending pod")} would get no node even with more of them.`
+        : nodeCount
+          ? "All pending pods get a node then."
+          : "Each pending pod has a node already."}${daemons}
+    </p>
+    <ul class="landings">
+      ${leftOver
+        .slice(0, SUGGESTED)
+        .map(({ pod, verdict }) => html`<li><a href=${podLink(pod)}>${podName(pod)}</a> <span class="bad">✕ ${verdictText(verdict)}</span></li>`)}
+    </ul>
+  </section>`;
+}
+
+function placed(rows: readonly PendingRow[]): TemplateResult {
+  const count = rows.filter(({ node }) => node).length;
+  return html`<section class="card stack tight" aria-labelledby="placed">
+    <h2 id="placed">${rows.length ? `${amount(count)} of ${counted(rows.length, "pending pod")} get a node` : "No pod waits for a node"}</h2>
+    <ul class="landings">
+      ${rows.map(
+        ({ pod, node, verdict }) =>
+          html`<li>
+            <a href=${podLink(pod)}>${podName(pod)}</a>
+            ${node ? html`→ <a href=${link(["nodes", node])}>${node}</a>` : html`<span class="bad">✕ ${verdictText(verdict)}</span>`}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+function verdictText(verdict: VerdictJson | undefined): string {
+  return verdict?.message || (verdict?.reasons ?? []).join(", ");
 }
 
 function capacity(found: EstimateCapacityResponseJson): TemplateResult {
@@ -293,7 +438,7 @@ function removal({ node, removable, landings = [], endingPodCount = 0, alone = [
             <a href=${podLink(pod)}>${podName(pod)}</a>
             ${target
               ? html`→ <a href=${link(["nodes", target])}>${target}</a>${waits ? ", once the Node object is deleted" : nothing}`
-              : html`<span class="bad">✕ ${verdict?.message || (verdict?.reasons ?? []).join(", ")}</span>`}
+              : html`<span class="bad">✕ ${verdictText(verdict)}</span>`}
           </li>`,
       )}
     </ul>
