@@ -29,7 +29,7 @@ from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
-from mooring.testing.builders import Manifest, make_node, make_pod
+from mooring.testing.builders import Manifest, make_node, make_pod, node_manifest
 from mooring.testing.question import NoBinder
 from tests.plugins.test_dynamic_resources import claim, device_class, exactly, slice_of, where
 from tests.scheduler.world import configuration
@@ -152,6 +152,7 @@ CLAIMING = {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}
 MODELS = [{"attributes": {"model": {"string": f"m{at}"}}} for at in range(8)]
 DEVICES = [device_class(), *(slice_of(name, *MODELS) for name in NODES)]
 NEVER = where("device.attributes['gpu.example.com'].model == 'none'")
+LABELS = {f"k{at}": "v" for at in range(MANY)}
 PORTS = [{"containerPort": 1, "hostPort": 1000 + at} for at in range(MANY)]
 
 
@@ -198,8 +199,8 @@ PORTS = [{"containerPort": 1, "hostPort": 1000 + at} for at in range(MANY)]
         pytest.param(
             "NodeAffinity",
             "Filter",
-            {"nodeSelector": {f"k{at}": "v" for at in range(MANY)}},
-            [],
+            {"nodeSelector": LABELS},
+            [node_manifest("labelled", labels=LABELS)],
             id="labels of nodes",
         ),
         pytest.param(
