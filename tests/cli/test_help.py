@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,7 +94,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     stanza = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}
     write_config(made / "kube-scheduler.yaml", {"schedulerName": "default-scheduler"}, extenders=[stanza])
     (made / "tls.crt").write_text("no certificate")
-    for module, name in (("rack_affinity", "RackAffinity"), ("my_rules", "Rack"), ("rack", "RackAffinity")):
+    rules = {"rack_affinity": "RackAffinity", "my_rules": "Rack", "rack": "RackAffinity"}
+    for module, name in rules.items():
         (made / f"{module}.py").write_text(RULE.replace("NAME", name))
     with FakeApiServer() as fake, serving("--source", f"files:{made / 'cluster.yaml'}") as server:
         fake.add(*objects)
@@ -102,6 +104,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(remote, "DEFAULT_SERVER", server.address("grpc"))
             yield made
+    for module in rules:
+        sys.modules.pop(module, None)
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
