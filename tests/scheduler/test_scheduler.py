@@ -11,6 +11,7 @@ import pytest
 from mooring.cli.decisions import document_of, victims_of
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.life import life_of
 from mooring.decisions.records import Record
 from mooring.framework import (
     SUCCESS,
@@ -318,6 +319,22 @@ class TestPreemption:
         write_decision(message, 1, next(each for each in made if each.details is details))
         assert document_of(message)["victims"] == ["default/low"]
         assert victims_of(message) == "default/low, violating default/web"
+
+    def test_attempts_know_what_woke_them_and_what_held_them_back(self) -> None:
+        noted = Decisions(DecisionJournal())
+        world = World(nodes=[make_node("full", allocatable={**SMALL, "cpu": "1m"})], decisions=noted)
+        gated = asking("p", spec={"schedulingGates": [{"name": "g"}]})
+        world.add(gated)
+        world.add(asking("p", spec={"schedulingGates": []}))
+        world.wait(3)
+        world.add(make_node("a", allocatable=SMALL))
+        world.wait(3)
+        made = [entry for _, entry in noted.journal.entries_after(0) if isinstance(entry, Record)]
+        assert [each.details.gated[0] for each in made] == ["SchedulingGates"] * len(made)
+        assert [each.details.woken[0] for each in made][-1] == "NodeAdd"
+        kinds = [moment.kind.name for moment in life_of(list(enumerate(made, 1)), None, None)]
+        assert kinds[-2:] == ["WOKEN", "PLACED"]
+        assert kinds.count("GATED") == 1
 
     def test_the_room_is_kept_while_the_victim_leaves(self) -> None:
         world = self.full_node()

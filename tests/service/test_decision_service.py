@@ -27,14 +27,15 @@ from tests.process import until
 from tests.service.backends import Stubs, World, direct, rejected, sent, served, world
 
 ROOM = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+NODES = [make_node(name, allocatable=ROOM) for name in ("n1", "n2")]
+TAINT = {"key": "team", "value": "db", "effect": "NoSchedule"}
 STRANGE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
 """A name that a terminal or a browser must not take for more than a name."""
 
 
 @contextmanager
 def asked(**options: Any) -> Iterator[tuple[World, Stubs]]:
-    nodes = (make_node(name, allocatable=ROOM) for name in ("n1", "n2"))
-    with world(*nodes, **options) as w, direct(w.backend) as stubs:
+    with world(*NODES, **options) as w, direct(w.backend) as stubs:
         yield w, stubs
 
 
@@ -150,6 +151,68 @@ def test_two_decisions_are_compared_node_by_node() -> None:
     assert {each.plugin for each in scores.nodes[0].scores} >= {"NodeResourcesFit"}
     assert all(list(node.second_verdict.reasons) == ["Insufficient cpu"] for node in verdicts.nodes)
     assert not verdicts.nodes[0].HasField("second_total")
+    assert [list(each.inputs) for each in verdicts.moved_by] == [["pod"]]
+
+
+def test_what_moved_the_outcome_is_named() -> None:
+    with asked() as (w, stubs):
+        schedule(stubs, pod("a", "3"))
+        first = listed(stubs)[0].node
+        second = "n1" if first == "n2" else "n2"
+        w.put(*NODES, make_pod("x", node=first, requests={"cpu": "2"}), make_pod("y", node=second))
+        schedule(stubs, pod("a", "3"))
+        compared = stubs.decisions.CompareDecisions(pb.CompareDecisionsRequest(first_seq=1, second_seq=2))
+    assert compared.first.node != compared.second.node
+    assert [list(each.inputs) for each in compared.moved_by] == [["Pod default/x"]]
+
+
+def test_the_life_of_a_pod_is_told_from_its_decisions_and_the_queue() -> None:
+    wakes = {"NodeResourcesFit": ["Node/Add"]}
+    waiting = ListedPod(pod("a", "64"), "unschedulable", 1, 1.0, 4e9, wakes=wakes, swept=4e9 + 300)
+    with asked(queue=lambda: [waiting]) as (w, stubs):
+        schedule(stubs, pod("a", "64"))
+        w.put(*NODES, make_node("n3", allocatable=ROOM))
+        found = stubs.decisions.GetPodHistory(pb.GetPodHistoryRequest(namespace="default", name="a"))
+        nobody = stubs.decisions.GetPodHistory(pb.GetPodHistoryRequest(namespace="default", name="z"))
+        end = rejected(lambda: stubs.decisions.GetPodHistory(pb.GetPodHistoryRequest()))
+    told = [(pb.PodMomentKind.Name(each.kind)[16:], each.seq) for each in found.moments]
+    assert told == [("REJECTED", 1), ("WAITS", 0)]
+    assert found.moments[0].text.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert found.moments[1].text.startswith("for Node/Add (NodeResourcesFit), or the sweep at ")
+    assert (list(found.since), list(nobody.moments)) == (["1 nodes added"], [])
+    assert end.code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_the_last_hour_is_told_in_spans() -> None:
+    with asked() as (_, stubs):
+        schedule(stubs, pod("kept"), commit_mode=scheduling_pb.COMMIT_MODE_RESERVE)
+        schedule(stubs, pod("big", "64"), commit_mode=scheduling_pb.COMMIT_MODE_RESERVE)
+        line = stubs.decisions.GetTimeLine(pb.GetTimeLineRequest(span_count=4))
+        elsewhere = stubs.decisions.GetTimeLine(pb.GetTimeLineRequest(namespace="other", span_count=1))
+        end = rejected(
+            lambda: stubs.decisions.GetTimeLine(pb.GetTimeLineRequest(window=Duration(seconds=-1)))
+        )
+    last = line.spans[-1]
+    assert [each.decision_count for each in line.spans] == [0, 0, 0, 2]
+    assert (last.placed_count, last.pending_count, elsewhere.spans[0].decision_count) == (1, 1, 0)
+    assert [(each.plugin, each.reason, each.pod_count) for each in last.causes] == [
+        ("NodeResourcesFit", "Insufficient cpu", 1)
+    ]
+    assert last.HasField("duration_p99")
+    assert end.code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_groups_of_reasons_come_with_advice() -> None:
+    tainted = make_node("n3", allocatable={**ROOM, "cpu": "99"}, spec={"taints": [TAINT]})
+    with asked() as (w, stubs):
+        w.put(tainted, pod("big", "64"))
+        schedule(stubs, pod("big", "64"))
+        ask = pb.SummarizeReasonsRequest(ask_now=True)
+        [plain] = stubs.decisions.SummarizeReasons(ask).groups
+        ask.advise = True
+        [advised] = stubs.decisions.SummarizeReasons(ask).groups
+    assert not plain.HasField("advice")
+    assert (advised.advice.text, advised.advice.node_count) == ("tolerate team=db:NoSchedule (n3)", 1)
 
 
 def test_pods_without_a_node_are_grouped_by_owner_and_reason() -> None:

@@ -159,6 +159,79 @@ func (DecisionResult) EnumDescriptor() ([]byte, []int) {
 	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{1}
 }
 
+// What happens to a pod.
+type PodMomentKind int32
+
+const (
+	// Never sent.
+	PodMomentKind_POD_MOMENT_KIND_UNSPECIFIED PodMomentKind = 0
+	// It was created.
+	PodMomentKind_POD_MOMENT_KIND_CREATED PodMomentKind = 1
+	// A PreEnqueue plugin kept it out of the queue.
+	PodMomentKind_POD_MOMENT_KIND_GATED PodMomentKind = 2
+	// An event, or the sweep, woke it.
+	PodMomentKind_POD_MOMENT_KIND_WOKEN PodMomentKind = 3
+	// It was tried, and no node took it.
+	PodMomentKind_POD_MOMENT_KIND_REJECTED PodMomentKind = 4
+	// It was tried, and the attempt failed.
+	PodMomentKind_POD_MOMENT_KIND_FAILED PodMomentKind = 5
+	// It got a node.
+	PodMomentKind_POD_MOMENT_KIND_PLACED PodMomentKind = 6
+	// It waits now.
+	PodMomentKind_POD_MOMENT_KIND_WAITS PodMomentKind = 7
+)
+
+// Enum value maps for PodMomentKind.
+var (
+	PodMomentKind_name = map[int32]string{
+		0: "POD_MOMENT_KIND_UNSPECIFIED",
+		1: "POD_MOMENT_KIND_CREATED",
+		2: "POD_MOMENT_KIND_GATED",
+		3: "POD_MOMENT_KIND_WOKEN",
+		4: "POD_MOMENT_KIND_REJECTED",
+		5: "POD_MOMENT_KIND_FAILED",
+		6: "POD_MOMENT_KIND_PLACED",
+		7: "POD_MOMENT_KIND_WAITS",
+	}
+	PodMomentKind_value = map[string]int32{
+		"POD_MOMENT_KIND_UNSPECIFIED": 0,
+		"POD_MOMENT_KIND_CREATED":     1,
+		"POD_MOMENT_KIND_GATED":       2,
+		"POD_MOMENT_KIND_WOKEN":       3,
+		"POD_MOMENT_KIND_REJECTED":    4,
+		"POD_MOMENT_KIND_FAILED":      5,
+		"POD_MOMENT_KIND_PLACED":      6,
+		"POD_MOMENT_KIND_WAITS":       7,
+	}
+)
+
+func (x PodMomentKind) Enum() *PodMomentKind {
+	p := new(PodMomentKind)
+	*p = x
+	return p
+}
+
+func (x PodMomentKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PodMomentKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_mooring_v1_decision_service_proto_enumTypes[2].Descriptor()
+}
+
+func (PodMomentKind) Type() protoreflect.EnumType {
+	return &file_mooring_v1_decision_service_proto_enumTypes[2]
+}
+
+func (x PodMomentKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PodMomentKind.Descriptor instead.
+func (PodMomentKind) EnumDescriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{2}
+}
+
 // The part of the queue in which a pod waits.
 type QueuePlace int32
 
@@ -208,11 +281,11 @@ func (x QueuePlace) String() string {
 }
 
 func (QueuePlace) Descriptor() protoreflect.EnumDescriptor {
-	return file_mooring_v1_decision_service_proto_enumTypes[2].Descriptor()
+	return file_mooring_v1_decision_service_proto_enumTypes[3].Descriptor()
 }
 
 func (QueuePlace) Type() protoreflect.EnumType {
-	return &file_mooring_v1_decision_service_proto_enumTypes[2]
+	return &file_mooring_v1_decision_service_proto_enumTypes[3]
 }
 
 func (x QueuePlace) Number() protoreflect.EnumNumber {
@@ -221,7 +294,7 @@ func (x QueuePlace) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use QueuePlace.Descriptor instead.
 func (QueuePlace) EnumDescriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{2}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{3}
 }
 
 // How many nodes a plugin rejected for one reason.
@@ -345,8 +418,17 @@ type Decision struct {
 	Victims []string `protobuf:"bytes,26,rep,name=victims,proto3" json:"victims,omitempty"`
 	// The disruption budgets that don't allow all victims to go, as NAMESPACE/NAME, sorted.
 	ViolatedBudgets []string `protobuf:"bytes,27,rep,name=violated_budgets,json=violatedBudgets,proto3" json:"violated_budgets,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The event that woke the pod for this attempt, as the metric scheduler_queue_incoming_pods_total names it: "NodeAdd",
+	// "UnschedulableTimeout" for the sweep. Empty where the process has no queue.
+	WokenBy string `protobuf:"bytes,28,opt,name=woken_by,json=wokenBy,proto3" json:"woken_by,omitempty"`
+	// When it woke the pod. Present with woken_by.
+	WokenTime *timestamppb.Timestamp `protobuf:"bytes,29,opt,name=woken_time,json=wokenTime,proto3" json:"woken_time,omitempty"`
+	// The PreEnqueue plugin that last kept the pod out of the queue. Empty if none did.
+	GatedBy string `protobuf:"bytes,30,opt,name=gated_by,json=gatedBy,proto3" json:"gated_by,omitempty"`
+	// Since when. Present with gated_by.
+	GatedTime     *timestamppb.Timestamp `protobuf:"bytes,31,opt,name=gated_time,json=gatedTime,proto3" json:"gated_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Decision) Reset() {
@@ -564,6 +646,34 @@ func (x *Decision) GetVictims() []string {
 func (x *Decision) GetViolatedBudgets() []string {
 	if x != nil {
 		return x.ViolatedBudgets
+	}
+	return nil
+}
+
+func (x *Decision) GetWokenBy() string {
+	if x != nil {
+		return x.WokenBy
+	}
+	return ""
+}
+
+func (x *Decision) GetWokenTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.WokenTime
+	}
+	return nil
+}
+
+func (x *Decision) GetGatedBy() string {
+	if x != nil {
+		return x.GatedBy
+	}
+	return ""
+}
+
+func (x *Decision) GetGatedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.GatedTime
 	}
 	return nil
 }
@@ -1731,6 +1841,499 @@ func (x *SummarizeReasonsResponse) GetUnexplainedCount() uint32 {
 	return 0
 }
 
+// A moment in the life of a pod.
+type PodMoment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// What happened.
+	Kind PodMomentKind `protobuf:"varint,2,opt,name=kind,proto3,enum=mooring.v1.PodMomentKind" json:"kind,omitempty"`
+	// The event, plugin, reason or node, in words.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// The decision. 0 if it was none.
+	Seq           uint64 `protobuf:"varint,4,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodMoment) Reset() {
+	*x = PodMoment{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodMoment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodMoment) ProtoMessage() {}
+
+func (x *PodMoment) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodMoment.ProtoReflect.Descriptor instead.
+func (*PodMoment) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *PodMoment) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *PodMoment) GetKind() PodMomentKind {
+	if x != nil {
+		return x.Kind
+	}
+	return PodMomentKind_POD_MOMENT_KIND_UNSPECIFIED
+}
+
+func (x *PodMoment) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *PodMoment) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+// Request of DecisionService.GetPodHistory.
+type GetPodHistoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// REQUIRED. The pod's namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// REQUIRED. The pod's name.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPodHistoryRequest) Reset() {
+	*x = GetPodHistoryRequest{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPodHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPodHistoryRequest) ProtoMessage() {}
+
+func (x *GetPodHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPodHistoryRequest.ProtoReflect.Descriptor instead.
+func (*GetPodHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetPodHistoryRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetPodHistoryRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// Response of DecisionService.GetPodHistory.
+type GetPodHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The moments, the oldest first. Decisions that the journal has forgotten are missing.
+	Moments []*PodMoment `protobuf:"bytes,1,rep,name=moments,proto3" json:"moments,omitempty"`
+	// What changed in the cluster since the last decision, such as "3 pods placed", most first. Empty also if that is no longer known.
+	Since         []string `protobuf:"bytes,2,rep,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPodHistoryResponse) Reset() {
+	*x = GetPodHistoryResponse{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPodHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPodHistoryResponse) ProtoMessage() {}
+
+func (x *GetPodHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPodHistoryResponse.ProtoReflect.Descriptor instead.
+func (*GetPodHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetPodHistoryResponse) GetMoments() []*PodMoment {
+	if x != nil {
+		return x.Moments
+	}
+	return nil
+}
+
+func (x *GetPodHistoryResponse) GetSince() []string {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+// Request of DecisionService.GetTimeLine.
+type GetTimeLineRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// OPTIONAL. How far back; default an hour, 30 days at most.
+	Window *durationpb.Duration `protobuf:"bytes,1,opt,name=window,proto3" json:"window,omitempty"`
+	// OPTIONAL. How many spans, 1 to 1,000; default 60.
+	SpanCount uint32 `protobuf:"varint,2,opt,name=span_count,json=spanCount,proto3" json:"span_count,omitempty"`
+	// OPTIONAL. Pods of this namespace; default all.
+	Namespace string `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// OPTIONAL. Decisions of this profile; default all.
+	Profile       string `protobuf:"bytes,4,opt,name=profile,proto3" json:"profile,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimeLineRequest) Reset() {
+	*x = GetTimeLineRequest{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimeLineRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimeLineRequest) ProtoMessage() {}
+
+func (x *GetTimeLineRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimeLineRequest.ProtoReflect.Descriptor instead.
+func (*GetTimeLineRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetTimeLineRequest) GetWindow() *durationpb.Duration {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *GetTimeLineRequest) GetSpanCount() uint32 {
+	if x != nil {
+		return x.SpanCount
+	}
+	return 0
+}
+
+func (x *GetTimeLineRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetTimeLineRequest) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
+// Pods that are pending for one cause.
+type PendingCause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The plugin. Empty if it was none.
+	Plugin string `protobuf:"bytes,1,opt,name=plugin,proto3" json:"plugin,omitempty"`
+	// The dominant reason.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// How many pods.
+	PodCount      uint32 `protobuf:"varint,3,opt,name=pod_count,json=podCount,proto3" json:"pod_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PendingCause) Reset() {
+	*x = PendingCause{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PendingCause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PendingCause) ProtoMessage() {}
+
+func (x *PendingCause) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PendingCause.ProtoReflect.Descriptor instead.
+func (*PendingCause) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *PendingCause) GetPlugin() string {
+	if x != nil {
+		return x.Plugin
+	}
+	return ""
+}
+
+func (x *PendingCause) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *PendingCause) GetPodCount() uint32 {
+	if x != nil {
+		return x.PodCount
+	}
+	return 0
+}
+
+// A span of time.
+type TimeSpan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it began.
+	BeginTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=begin_time,json=beginTime,proto3" json:"begin_time,omitempty"`
+	// How many decisions to place a pod were made.
+	DecisionCount uint32 `protobuf:"varint,2,opt,name=decision_count,json=decisionCount,proto3" json:"decision_count,omitempty"`
+	// How many of them placed one.
+	PlacedCount uint32 `protobuf:"varint,3,opt,name=placed_count,json=placedCount,proto3" json:"placed_count,omitempty"`
+	// The median duration of a decision. Absent without decisions, as the next one.
+	DurationP50 *durationpb.Duration `protobuf:"bytes,4,opt,name=duration_p50,json=durationP50,proto3" json:"duration_p50,omitempty"`
+	// The duration that one in a hundred decisions exceeds.
+	DurationP99 *durationpb.Duration `protobuf:"bytes,5,opt,name=duration_p99,json=durationP99,proto3" json:"duration_p99,omitempty"`
+	// How long placed pods had been ready: the median. Absent if no pod came from a queue, as the next one.
+	WaitP50 *durationpb.Duration `protobuf:"bytes,6,opt,name=wait_p50,json=waitP50,proto3" json:"wait_p50,omitempty"`
+	// The time that one in a hundred exceeds.
+	WaitP99 *durationpb.Duration `protobuf:"bytes,7,opt,name=wait_p99,json=waitP99,proto3" json:"wait_p99,omitempty"`
+	// How many pods were known to have no node at its end.
+	PendingCount uint32 `protobuf:"varint,8,opt,name=pending_count,json=pendingCount,proto3" json:"pending_count,omitempty"`
+	// The same by cause, most pods first; 10 at most.
+	Causes        []*PendingCause `protobuf:"bytes,9,rep,name=causes,proto3" json:"causes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TimeSpan) Reset() {
+	*x = TimeSpan{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TimeSpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TimeSpan) ProtoMessage() {}
+
+func (x *TimeSpan) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TimeSpan.ProtoReflect.Descriptor instead.
+func (*TimeSpan) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *TimeSpan) GetBeginTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BeginTime
+	}
+	return nil
+}
+
+func (x *TimeSpan) GetDecisionCount() uint32 {
+	if x != nil {
+		return x.DecisionCount
+	}
+	return 0
+}
+
+func (x *TimeSpan) GetPlacedCount() uint32 {
+	if x != nil {
+		return x.PlacedCount
+	}
+	return 0
+}
+
+func (x *TimeSpan) GetDurationP50() *durationpb.Duration {
+	if x != nil {
+		return x.DurationP50
+	}
+	return nil
+}
+
+func (x *TimeSpan) GetDurationP99() *durationpb.Duration {
+	if x != nil {
+		return x.DurationP99
+	}
+	return nil
+}
+
+func (x *TimeSpan) GetWaitP50() *durationpb.Duration {
+	if x != nil {
+		return x.WaitP50
+	}
+	return nil
+}
+
+func (x *TimeSpan) GetWaitP99() *durationpb.Duration {
+	if x != nil {
+		return x.WaitP99
+	}
+	return nil
+}
+
+func (x *TimeSpan) GetPendingCount() uint32 {
+	if x != nil {
+		return x.PendingCount
+	}
+	return 0
+}
+
+func (x *TimeSpan) GetCauses() []*PendingCause {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+// Response of DecisionService.GetTimeLine.
+type GetTimeLineResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The spans, the oldest first.
+	Spans []*TimeSpan `protobuf:"bytes,1,rep,name=spans,proto3" json:"spans,omitempty"`
+	// The oldest decision that the journal still has: what was before is not counted. Absent without one.
+	FirstTime     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=first_time,json=firstTime,proto3" json:"first_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimeLineResponse) Reset() {
+	*x = GetTimeLineResponse{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimeLineResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimeLineResponse) ProtoMessage() {}
+
+func (x *GetTimeLineResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimeLineResponse.ProtoReflect.Descriptor instead.
+func (*GetTimeLineResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetTimeLineResponse) GetSpans() []*TimeSpan {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+func (x *GetTimeLineResponse) GetFirstTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstTime
+	}
+	return nil
+}
+
 // Request of DecisionService.CompareDecisions.
 type CompareDecisionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1746,7 +2349,7 @@ type CompareDecisionsRequest struct {
 
 func (x *CompareDecisionsRequest) Reset() {
 	*x = CompareDecisionsRequest{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +2361,7 @@ func (x *CompareDecisionsRequest) String() string {
 func (*CompareDecisionsRequest) ProtoMessage() {}
 
 func (x *CompareDecisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[16]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +2374,7 @@ func (x *CompareDecisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareDecisionsRequest.ProtoReflect.Descriptor instead.
 func (*CompareDecisionsRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{16}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CompareDecisionsRequest) GetFirstSeq() uint64 {
@@ -1810,7 +2413,7 @@ type ScoreDifference struct {
 
 func (x *ScoreDifference) Reset() {
 	*x = ScoreDifference{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +2425,7 @@ func (x *ScoreDifference) String() string {
 func (*ScoreDifference) ProtoMessage() {}
 
 func (x *ScoreDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[17]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +2438,7 @@ func (x *ScoreDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreDifference.ProtoReflect.Descriptor instead.
 func (*ScoreDifference) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{17}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ScoreDifference) GetPlugin() string {
@@ -1880,7 +2483,7 @@ type NodeDifference struct {
 
 func (x *NodeDifference) Reset() {
 	*x = NodeDifference{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2495,7 @@ func (x *NodeDifference) String() string {
 func (*NodeDifference) ProtoMessage() {}
 
 func (x *NodeDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[18]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2508,7 @@ func (x *NodeDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeDifference.ProtoReflect.Descriptor instead.
 func (*NodeDifference) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{18}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *NodeDifference) GetNode() string {
@@ -1964,14 +2567,17 @@ type CompareDecisionsResponse struct {
 	// How many such nodes there are.
 	NodeCount uint32 `protobuf:"varint,5,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
 	// Why nodes can't be compared. Empty if they can.
-	Unexplained   string `protobuf:"bytes,6,opt,name=unexplained,proto3" json:"unexplained,omitempty"`
+	Unexplained string `protobuf:"bytes,6,opt,name=unexplained,proto3" json:"unexplained,omitempty"`
+	// The inputs that moved the outcome: with the first decision's value of all inputs of one set, and of no smaller one, the
+	// second decision comes out as the first. Empty if both have the same node, or if that can't be tried.
+	MovedBy       []*MovedInputs `protobuf:"bytes,7,rep,name=moved_by,json=movedBy,proto3" json:"moved_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CompareDecisionsResponse) Reset() {
 	*x = CompareDecisionsResponse{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2589,7 @@ func (x *CompareDecisionsResponse) String() string {
 func (*CompareDecisionsResponse) ProtoMessage() {}
 
 func (x *CompareDecisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[19]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2602,7 @@ func (x *CompareDecisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareDecisionsResponse.ProtoReflect.Descriptor instead.
 func (*CompareDecisionsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{19}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CompareDecisionsResponse) GetFirst() *Decision {
@@ -2041,6 +2647,60 @@ func (x *CompareDecisionsResponse) GetUnexplained() string {
 	return ""
 }
 
+func (x *CompareDecisionsResponse) GetMovedBy() []*MovedInputs {
+	if x != nil {
+		return x.MovedBy
+	}
+	return nil
+}
+
+// Inputs that together moved the outcome of a decision.
+type MovedInputs struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The inputs: "pod", "seed", or of the cluster's state "Pod NAMESPACE/NAME", "Node NAME" or "KIND NAMESPACE/NAME"; "state" if
+	// it can't be narrowed down.
+	Inputs        []string `protobuf:"bytes,1,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MovedInputs) Reset() {
+	*x = MovedInputs{}
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MovedInputs) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MovedInputs) ProtoMessage() {}
+
+func (x *MovedInputs) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MovedInputs.ProtoReflect.Descriptor instead.
+func (*MovedInputs) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *MovedInputs) GetInputs() []string {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
 // Request of DecisionService.ListQueue.
 type ListQueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2060,7 +2720,7 @@ type ListQueueRequest struct {
 
 func (x *ListQueueRequest) Reset() {
 	*x = ListQueueRequest{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2072,7 +2732,7 @@ func (x *ListQueueRequest) String() string {
 func (*ListQueueRequest) ProtoMessage() {}
 
 func (x *ListQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[20]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2085,7 +2745,7 @@ func (x *ListQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueueRequest.ProtoReflect.Descriptor instead.
 func (*ListQueueRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{20}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListQueueRequest) GetNamespace() string {
@@ -2137,7 +2797,7 @@ type WakingEvents struct {
 
 func (x *WakingEvents) Reset() {
 	*x = WakingEvents{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[21]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2149,7 +2809,7 @@ func (x *WakingEvents) String() string {
 func (*WakingEvents) ProtoMessage() {}
 
 func (x *WakingEvents) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[21]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2162,7 +2822,7 @@ func (x *WakingEvents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WakingEvents.ProtoReflect.Descriptor instead.
 func (*WakingEvents) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{21}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WakingEvents) GetPlugin() string {
@@ -2211,7 +2871,7 @@ type QueuedPod struct {
 
 func (x *QueuedPod) Reset() {
 	*x = QueuedPod{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[22]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2223,7 +2883,7 @@ func (x *QueuedPod) String() string {
 func (*QueuedPod) ProtoMessage() {}
 
 func (x *QueuedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[22]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2236,7 +2896,7 @@ func (x *QueuedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedPod.ProtoReflect.Descriptor instead.
 func (*QueuedPod) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{22}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *QueuedPod) GetPod() *PodReference {
@@ -2329,7 +2989,7 @@ type QueueCount struct {
 
 func (x *QueueCount) Reset() {
 	*x = QueueCount{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[23]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2341,7 +3001,7 @@ func (x *QueueCount) String() string {
 func (*QueueCount) ProtoMessage() {}
 
 func (x *QueueCount) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[23]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2354,7 +3014,7 @@ func (x *QueueCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueCount.ProtoReflect.Descriptor instead.
 func (*QueueCount) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{23}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *QueueCount) GetPlace() QueuePlace {
@@ -2386,7 +3046,7 @@ type ListQueueResponse struct {
 
 func (x *ListQueueResponse) Reset() {
 	*x = ListQueueResponse{}
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[24]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +3058,7 @@ func (x *ListQueueResponse) String() string {
 func (*ListQueueResponse) ProtoMessage() {}
 
 func (x *ListQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_decision_service_proto_msgTypes[24]
+	mi := &file_mooring_v1_decision_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2411,7 +3071,7 @@ func (x *ListQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueueResponse.ProtoReflect.Descriptor instead.
 func (*ListQueueResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{24}
+	return file_mooring_v1_decision_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListQueueResponse) GetPods() []*QueuedPod {
@@ -2445,7 +3105,7 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
-	"node_count\x18\x03 \x01(\rR\tnodeCount\"\xa1\b\n" +
+	"node_count\x18\x03 \x01(\rR\tnodeCount\"\xcd\t\n" +
 	"\bDecision\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12*\n" +
@@ -2477,7 +3137,13 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x0fcontroller_kind\x18\x18 \x01(\tR\x0econtrollerKind\x12'\n" +
 	"\x0fcontroller_name\x18\x19 \x01(\tR\x0econtrollerName\x12\x18\n" +
 	"\avictims\x18\x1a \x03(\tR\avictims\x12)\n" +
-	"\x10violated_budgets\x18\x1b \x03(\tR\x0fviolatedBudgets\"\xeb\x02\n" +
+	"\x10violated_budgets\x18\x1b \x03(\tR\x0fviolatedBudgets\x12\x19\n" +
+	"\bwoken_by\x18\x1c \x01(\tR\awokenBy\x129\n" +
+	"\n" +
+	"woken_time\x18\x1d \x01(\v2\x1a.google.protobuf.TimestampR\twokenTime\x12\x19\n" +
+	"\bgated_by\x18\x1e \x01(\tR\agatedBy\x129\n" +
+	"\n" +
+	"gated_time\x18\x1f \x01(\v2\x1a.google.protobuf.TimestampR\tgatedTime\"\xeb\x02\n" +
 	"\x0eDecisionFilter\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x10\n" +
 	"\x03pod\x18\x02 \x01(\tR\x03pod\x12\x10\n" +
@@ -2580,7 +3246,43 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x06window\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1f\n" +
 	"\vasked_count\x18\x06 \x01(\rR\n" +
 	"askedCount\x12+\n" +
-	"\x11unexplained_count\x18\a \x01(\rR\x10unexplainedCount\"k\n" +
+	"\x11unexplained_count\x18\a \x01(\rR\x10unexplainedCount\"\x90\x01\n" +
+	"\tPodMoment\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12-\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x19.mooring.v1.PodMomentKindR\x04kind\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x10\n" +
+	"\x03seq\x18\x04 \x01(\x04R\x03seq\"H\n" +
+	"\x14GetPodHistoryRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"^\n" +
+	"\x15GetPodHistoryResponse\x12/\n" +
+	"\amoments\x18\x01 \x03(\v2\x15.mooring.v1.PodMomentR\amoments\x12\x14\n" +
+	"\x05since\x18\x02 \x03(\tR\x05since\"\x9e\x01\n" +
+	"\x12GetTimeLineRequest\x121\n" +
+	"\x06window\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06window\x12\x1d\n" +
+	"\n" +
+	"span_count\x18\x02 \x01(\rR\tspanCount\x12\x1c\n" +
+	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12\x18\n" +
+	"\aprofile\x18\x04 \x01(\tR\aprofile\"[\n" +
+	"\fPendingCause\x12\x16\n" +
+	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1b\n" +
+	"\tpod_count\x18\x03 \x01(\rR\bpodCount\"\xce\x03\n" +
+	"\bTimeSpan\x129\n" +
+	"\n" +
+	"begin_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tbeginTime\x12%\n" +
+	"\x0edecision_count\x18\x02 \x01(\rR\rdecisionCount\x12!\n" +
+	"\fplaced_count\x18\x03 \x01(\rR\vplacedCount\x12<\n" +
+	"\fduration_p50\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vdurationP50\x12<\n" +
+	"\fduration_p99\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vdurationP99\x124\n" +
+	"\bwait_p50\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\awaitP50\x124\n" +
+	"\bwait_p99\x18\a \x01(\v2\x19.google.protobuf.DurationR\awaitP99\x12#\n" +
+	"\rpending_count\x18\b \x01(\rR\fpendingCount\x120\n" +
+	"\x06causes\x18\t \x03(\v2\x18.mooring.v1.PendingCauseR\x06causes\"|\n" +
+	"\x13GetTimeLineResponse\x12*\n" +
+	"\x05spans\x18\x01 \x03(\v2\x14.mooring.v1.TimeSpanR\x05spans\x129\n" +
+	"\n" +
+	"first_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\"k\n" +
 	"\x17CompareDecisionsRequest\x12\x1b\n" +
 	"\tfirst_seq\x18\x01 \x01(\x04R\bfirstSeq\x12\x1d\n" +
 	"\n" +
@@ -2599,7 +3301,7 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\fsecond_total\x18\x05 \x01(\x03H\x01R\vsecondTotal\x88\x01\x01\x123\n" +
 	"\x06scores\x18\x06 \x03(\v2\x1b.mooring.v1.ScoreDifferenceR\x06scoresB\x0e\n" +
 	"\f_first_totalB\x0f\n" +
-	"\r_second_total\"\xff\x01\n" +
+	"\r_second_total\"\xb3\x02\n" +
 	"\x18CompareDecisionsResponse\x12*\n" +
 	"\x05first\x18\x01 \x01(\v2\x14.mooring.v1.DecisionR\x05first\x12,\n" +
 	"\x06second\x18\x02 \x01(\v2\x14.mooring.v1.DecisionR\x06second\x12\x16\n" +
@@ -2607,7 +3309,10 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x05nodes\x18\x04 \x03(\v2\x1a.mooring.v1.NodeDifferenceR\x05nodes\x12\x1d\n" +
 	"\n" +
 	"node_count\x18\x05 \x01(\rR\tnodeCount\x12 \n" +
-	"\vunexplained\x18\x06 \x01(\tR\vunexplained\"\xb2\x01\n" +
+	"\vunexplained\x18\x06 \x01(\tR\vunexplained\x122\n" +
+	"\bmoved_by\x18\a \x03(\v2\x17.mooring.v1.MovedInputsR\amovedBy\"%\n" +
+	"\vMovedInputs\x12\x16\n" +
+	"\x06inputs\x18\x01 \x03(\tR\x06inputs\"\xb2\x01\n" +
 	"\x10ListQueueRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12.\n" +
 	"\x06places\x18\x02 \x03(\x0e2\x16.mooring.v1.QueuePlaceR\x06places\x12\x14\n" +
@@ -2657,7 +3362,16 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x19DECISION_RESULT_SCHEDULED\x10\x01\x12!\n" +
 	"\x1dDECISION_RESULT_UNSCHEDULABLE\x10\x02\x12\x19\n" +
 	"\x15DECISION_RESULT_ERROR\x10\x03\x12\x1a\n" +
-	"\x16DECISION_RESULT_FAILED\x10\x04*\xab\x01\n" +
+	"\x16DECISION_RESULT_FAILED\x10\x04*\xf4\x01\n" +
+	"\rPodMomentKind\x12\x1f\n" +
+	"\x1bPOD_MOMENT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17POD_MOMENT_KIND_CREATED\x10\x01\x12\x19\n" +
+	"\x15POD_MOMENT_KIND_GATED\x10\x02\x12\x19\n" +
+	"\x15POD_MOMENT_KIND_WOKEN\x10\x03\x12\x1c\n" +
+	"\x18POD_MOMENT_KIND_REJECTED\x10\x04\x12\x1a\n" +
+	"\x16POD_MOMENT_KIND_FAILED\x10\x05\x12\x1a\n" +
+	"\x16POD_MOMENT_KIND_PLACED\x10\x06\x12\x19\n" +
+	"\x15POD_MOMENT_KIND_WAITS\x10\a*\xab\x01\n" +
 	"\n" +
 	"QueuePlace\x12\x1b\n" +
 	"\x17QUEUE_PLACE_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -2665,7 +3379,7 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\x13QUEUE_PLACE_BACKOFF\x10\x02\x12\x1d\n" +
 	"\x19QUEUE_PLACE_UNSCHEDULABLE\x10\x03\x12\x15\n" +
 	"\x11QUEUE_PLACE_GATED\x10\x04\x12\x19\n" +
-	"\x15QUEUE_PLACE_IN_FLIGHT\x10\x052\xea\x05\n" +
+	"\x15QUEUE_PLACE_IN_FLIGHT\x10\x052\x9a\a\n" +
 	"\x0fDecisionService\x12Y\n" +
 	"\rListDecisions\x12 .mooring.v1.ListDecisionsRequest\x1a!.mooring.v1.ListDecisionsResponse\"\x03\x90\x02\x01\x12^\n" +
 	"\x0eWatchDecisions\x12!.mooring.v1.WatchDecisionsRequest\x1a\".mooring.v1.WatchDecisionsResponse\"\x03\x90\x02\x010\x01\x12S\n" +
@@ -2673,7 +3387,9 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\tExplainAt\x12\x1c.mooring.v1.ExplainAtRequest\x1a\x1d.mooring.v1.ExplainAtResponse\"\x03\x90\x02\x01\x12a\n" +
 	"\x0fExplainAtStream\x12\".mooring.v1.ExplainAtStreamRequest\x1a#.mooring.v1.ExplainAtStreamResponse\"\x03\x90\x02\x010\x01\x12b\n" +
 	"\x10SummarizeReasons\x12#.mooring.v1.SummarizeReasonsRequest\x1a$.mooring.v1.SummarizeReasonsResponse\"\x03\x90\x02\x01\x12b\n" +
-	"\x10CompareDecisions\x12#.mooring.v1.CompareDecisionsRequest\x1a$.mooring.v1.CompareDecisionsResponse\"\x03\x90\x02\x01\x12M\n" +
+	"\x10CompareDecisions\x12#.mooring.v1.CompareDecisionsRequest\x1a$.mooring.v1.CompareDecisionsResponse\"\x03\x90\x02\x01\x12Y\n" +
+	"\rGetPodHistory\x12 .mooring.v1.GetPodHistoryRequest\x1a!.mooring.v1.GetPodHistoryResponse\"\x03\x90\x02\x01\x12S\n" +
+	"\vGetTimeLine\x12\x1e.mooring.v1.GetTimeLineRequest\x1a\x1f.mooring.v1.GetTimeLineResponse\"\x03\x90\x02\x01\x12M\n" +
 	"\tListQueue\x12\x1c.mooring.v1.ListQueueRequest\x1a\x1d.mooring.v1.ListQueueResponse\"\x03\x90\x02\x01B\x9b\x01\n" +
 	"\x0edev.mooring.v1B\x14DecisionServiceProtoP\x01Z*mooring.dev/go/mooring/mooringv1;mooringv1\xa2\x02\x03MXX\xaa\x02\n" +
 	"Mooring.V1\xca\x02\n" +
@@ -2691,117 +3407,145 @@ func file_mooring_v1_decision_service_proto_rawDescGZIP() []byte {
 	return file_mooring_v1_decision_service_proto_rawDescData
 }
 
-var file_mooring_v1_decision_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_mooring_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_mooring_v1_decision_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_mooring_v1_decision_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_mooring_v1_decision_service_proto_goTypes = []any{
 	(DecisionKind)(0),                // 0: mooring.v1.DecisionKind
 	(DecisionResult)(0),              // 1: mooring.v1.DecisionResult
-	(QueuePlace)(0),                  // 2: mooring.v1.QueuePlace
-	(*NodeRejections)(nil),           // 3: mooring.v1.NodeRejections
-	(*Decision)(nil),                 // 4: mooring.v1.Decision
-	(*DecisionFilter)(nil),           // 5: mooring.v1.DecisionFilter
-	(*ListDecisionsRequest)(nil),     // 6: mooring.v1.ListDecisionsRequest
-	(*ListDecisionsResponse)(nil),    // 7: mooring.v1.ListDecisionsResponse
-	(*WatchDecisionsRequest)(nil),    // 8: mooring.v1.WatchDecisionsRequest
-	(*WatchDecisionsResponse)(nil),   // 9: mooring.v1.WatchDecisionsResponse
-	(*GetDecisionRequest)(nil),       // 10: mooring.v1.GetDecisionRequest
-	(*GetDecisionResponse)(nil),      // 11: mooring.v1.GetDecisionResponse
-	(*ExplainAtRequest)(nil),         // 12: mooring.v1.ExplainAtRequest
-	(*ExplainAtResponse)(nil),        // 13: mooring.v1.ExplainAtResponse
-	(*ExplainAtStreamRequest)(nil),   // 14: mooring.v1.ExplainAtStreamRequest
-	(*ExplainAtStreamResponse)(nil),  // 15: mooring.v1.ExplainAtStreamResponse
-	(*SummarizeReasonsRequest)(nil),  // 16: mooring.v1.SummarizeReasonsRequest
-	(*ReasonGroup)(nil),              // 17: mooring.v1.ReasonGroup
-	(*SummarizeReasonsResponse)(nil), // 18: mooring.v1.SummarizeReasonsResponse
-	(*CompareDecisionsRequest)(nil),  // 19: mooring.v1.CompareDecisionsRequest
-	(*ScoreDifference)(nil),          // 20: mooring.v1.ScoreDifference
-	(*NodeDifference)(nil),           // 21: mooring.v1.NodeDifference
-	(*CompareDecisionsResponse)(nil), // 22: mooring.v1.CompareDecisionsResponse
-	(*ListQueueRequest)(nil),         // 23: mooring.v1.ListQueueRequest
-	(*WakingEvents)(nil),             // 24: mooring.v1.WakingEvents
-	(*QueuedPod)(nil),                // 25: mooring.v1.QueuedPod
-	(*QueueCount)(nil),               // 26: mooring.v1.QueueCount
-	(*ListQueueResponse)(nil),        // 27: mooring.v1.ListQueueResponse
-	(*timestamppb.Timestamp)(nil),    // 28: google.protobuf.Timestamp
-	(*PodReference)(nil),             // 29: mooring.v1.PodReference
-	(*Provenance)(nil),               // 30: mooring.v1.Provenance
-	(*Verdict)(nil),                  // 31: mooring.v1.Verdict
-	(*durationpb.Duration)(nil),      // 32: google.protobuf.Duration
-	(*ExplainResponse)(nil),          // 33: mooring.v1.ExplainResponse
-	(NodeForm)(0),                    // 34: mooring.v1.NodeForm
-	(*ChangeOption)(nil),             // 35: mooring.v1.ChangeOption
+	(PodMomentKind)(0),               // 2: mooring.v1.PodMomentKind
+	(QueuePlace)(0),                  // 3: mooring.v1.QueuePlace
+	(*NodeRejections)(nil),           // 4: mooring.v1.NodeRejections
+	(*Decision)(nil),                 // 5: mooring.v1.Decision
+	(*DecisionFilter)(nil),           // 6: mooring.v1.DecisionFilter
+	(*ListDecisionsRequest)(nil),     // 7: mooring.v1.ListDecisionsRequest
+	(*ListDecisionsResponse)(nil),    // 8: mooring.v1.ListDecisionsResponse
+	(*WatchDecisionsRequest)(nil),    // 9: mooring.v1.WatchDecisionsRequest
+	(*WatchDecisionsResponse)(nil),   // 10: mooring.v1.WatchDecisionsResponse
+	(*GetDecisionRequest)(nil),       // 11: mooring.v1.GetDecisionRequest
+	(*GetDecisionResponse)(nil),      // 12: mooring.v1.GetDecisionResponse
+	(*ExplainAtRequest)(nil),         // 13: mooring.v1.ExplainAtRequest
+	(*ExplainAtResponse)(nil),        // 14: mooring.v1.ExplainAtResponse
+	(*ExplainAtStreamRequest)(nil),   // 15: mooring.v1.ExplainAtStreamRequest
+	(*ExplainAtStreamResponse)(nil),  // 16: mooring.v1.ExplainAtStreamResponse
+	(*SummarizeReasonsRequest)(nil),  // 17: mooring.v1.SummarizeReasonsRequest
+	(*ReasonGroup)(nil),              // 18: mooring.v1.ReasonGroup
+	(*SummarizeReasonsResponse)(nil), // 19: mooring.v1.SummarizeReasonsResponse
+	(*PodMoment)(nil),                // 20: mooring.v1.PodMoment
+	(*GetPodHistoryRequest)(nil),     // 21: mooring.v1.GetPodHistoryRequest
+	(*GetPodHistoryResponse)(nil),    // 22: mooring.v1.GetPodHistoryResponse
+	(*GetTimeLineRequest)(nil),       // 23: mooring.v1.GetTimeLineRequest
+	(*PendingCause)(nil),             // 24: mooring.v1.PendingCause
+	(*TimeSpan)(nil),                 // 25: mooring.v1.TimeSpan
+	(*GetTimeLineResponse)(nil),      // 26: mooring.v1.GetTimeLineResponse
+	(*CompareDecisionsRequest)(nil),  // 27: mooring.v1.CompareDecisionsRequest
+	(*ScoreDifference)(nil),          // 28: mooring.v1.ScoreDifference
+	(*NodeDifference)(nil),           // 29: mooring.v1.NodeDifference
+	(*CompareDecisionsResponse)(nil), // 30: mooring.v1.CompareDecisionsResponse
+	(*MovedInputs)(nil),              // 31: mooring.v1.MovedInputs
+	(*ListQueueRequest)(nil),         // 32: mooring.v1.ListQueueRequest
+	(*WakingEvents)(nil),             // 33: mooring.v1.WakingEvents
+	(*QueuedPod)(nil),                // 34: mooring.v1.QueuedPod
+	(*QueueCount)(nil),               // 35: mooring.v1.QueueCount
+	(*ListQueueResponse)(nil),        // 36: mooring.v1.ListQueueResponse
+	(*timestamppb.Timestamp)(nil),    // 37: google.protobuf.Timestamp
+	(*PodReference)(nil),             // 38: mooring.v1.PodReference
+	(*Provenance)(nil),               // 39: mooring.v1.Provenance
+	(*Verdict)(nil),                  // 40: mooring.v1.Verdict
+	(*durationpb.Duration)(nil),      // 41: google.protobuf.Duration
+	(*ExplainResponse)(nil),          // 42: mooring.v1.ExplainResponse
+	(NodeForm)(0),                    // 43: mooring.v1.NodeForm
+	(*ChangeOption)(nil),             // 44: mooring.v1.ChangeOption
 }
 var file_mooring_v1_decision_service_proto_depIdxs = []int32{
-	28, // 0: mooring.v1.Decision.time:type_name -> google.protobuf.Timestamp
-	29, // 1: mooring.v1.Decision.pod:type_name -> mooring.v1.PodReference
+	37, // 0: mooring.v1.Decision.time:type_name -> google.protobuf.Timestamp
+	38, // 1: mooring.v1.Decision.pod:type_name -> mooring.v1.PodReference
 	0,  // 2: mooring.v1.Decision.kind:type_name -> mooring.v1.DecisionKind
 	1,  // 3: mooring.v1.Decision.result:type_name -> mooring.v1.DecisionResult
-	30, // 4: mooring.v1.Decision.provenance:type_name -> mooring.v1.Provenance
-	31, // 5: mooring.v1.Decision.verdict:type_name -> mooring.v1.Verdict
-	3,  // 6: mooring.v1.Decision.dominant:type_name -> mooring.v1.NodeRejections
-	32, // 7: mooring.v1.Decision.queue_wait:type_name -> google.protobuf.Duration
-	32, // 8: mooring.v1.Decision.duration:type_name -> google.protobuf.Duration
-	0,  // 9: mooring.v1.DecisionFilter.kinds:type_name -> mooring.v1.DecisionKind
-	1,  // 10: mooring.v1.DecisionFilter.results:type_name -> mooring.v1.DecisionResult
-	5,  // 11: mooring.v1.ListDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
-	32, // 12: mooring.v1.ListDecisionsRequest.wait:type_name -> google.protobuf.Duration
-	4,  // 13: mooring.v1.ListDecisionsResponse.decisions:type_name -> mooring.v1.Decision
-	5,  // 14: mooring.v1.WatchDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
-	4,  // 15: mooring.v1.WatchDecisionsResponse.decisions:type_name -> mooring.v1.Decision
-	4,  // 16: mooring.v1.GetDecisionResponse.decision:type_name -> mooring.v1.Decision
-	33, // 17: mooring.v1.GetDecisionResponse.explanation:type_name -> mooring.v1.ExplainResponse
-	34, // 18: mooring.v1.ExplainAtRequest.answer_form:type_name -> mooring.v1.NodeForm
-	4,  // 19: mooring.v1.ExplainAtResponse.decision:type_name -> mooring.v1.Decision
-	33, // 20: mooring.v1.ExplainAtResponse.explanation:type_name -> mooring.v1.ExplainResponse
-	12, // 21: mooring.v1.ExplainAtStreamRequest.request:type_name -> mooring.v1.ExplainAtRequest
-	13, // 22: mooring.v1.ExplainAtStreamResponse.part:type_name -> mooring.v1.ExplainAtResponse
-	32, // 23: mooring.v1.SummarizeReasonsRequest.window:type_name -> google.protobuf.Duration
-	3,  // 24: mooring.v1.ReasonGroup.reason:type_name -> mooring.v1.NodeRejections
-	1,  // 25: mooring.v1.ReasonGroup.result:type_name -> mooring.v1.DecisionResult
-	29, // 26: mooring.v1.ReasonGroup.examples:type_name -> mooring.v1.PodReference
-	28, // 27: mooring.v1.ReasonGroup.oldest_time:type_name -> google.protobuf.Timestamp
-	28, // 28: mooring.v1.ReasonGroup.newest_time:type_name -> google.protobuf.Timestamp
-	35, // 29: mooring.v1.ReasonGroup.advice:type_name -> mooring.v1.ChangeOption
-	17, // 30: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
-	32, // 31: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
-	31, // 32: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
-	31, // 33: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
-	20, // 34: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
-	4,  // 35: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
-	4,  // 36: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
-	21, // 37: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
-	2,  // 38: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
-	29, // 39: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
-	2,  // 40: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
-	28, // 41: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
-	28, // 42: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
-	28, // 43: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
-	24, // 44: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
-	28, // 45: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
-	2,  // 46: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
-	25, // 47: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
-	26, // 48: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
-	6,  // 49: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
-	8,  // 50: mooring.v1.DecisionService.WatchDecisions:input_type -> mooring.v1.WatchDecisionsRequest
-	10, // 51: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
-	12, // 52: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
-	14, // 53: mooring.v1.DecisionService.ExplainAtStream:input_type -> mooring.v1.ExplainAtStreamRequest
-	16, // 54: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
-	19, // 55: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
-	23, // 56: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
-	7,  // 57: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
-	9,  // 58: mooring.v1.DecisionService.WatchDecisions:output_type -> mooring.v1.WatchDecisionsResponse
-	11, // 59: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
-	13, // 60: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
-	15, // 61: mooring.v1.DecisionService.ExplainAtStream:output_type -> mooring.v1.ExplainAtStreamResponse
-	18, // 62: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
-	22, // 63: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
-	27, // 64: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
-	57, // [57:65] is the sub-list for method output_type
-	49, // [49:57] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	39, // 4: mooring.v1.Decision.provenance:type_name -> mooring.v1.Provenance
+	40, // 5: mooring.v1.Decision.verdict:type_name -> mooring.v1.Verdict
+	4,  // 6: mooring.v1.Decision.dominant:type_name -> mooring.v1.NodeRejections
+	41, // 7: mooring.v1.Decision.queue_wait:type_name -> google.protobuf.Duration
+	41, // 8: mooring.v1.Decision.duration:type_name -> google.protobuf.Duration
+	37, // 9: mooring.v1.Decision.woken_time:type_name -> google.protobuf.Timestamp
+	37, // 10: mooring.v1.Decision.gated_time:type_name -> google.protobuf.Timestamp
+	0,  // 11: mooring.v1.DecisionFilter.kinds:type_name -> mooring.v1.DecisionKind
+	1,  // 12: mooring.v1.DecisionFilter.results:type_name -> mooring.v1.DecisionResult
+	6,  // 13: mooring.v1.ListDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
+	41, // 14: mooring.v1.ListDecisionsRequest.wait:type_name -> google.protobuf.Duration
+	5,  // 15: mooring.v1.ListDecisionsResponse.decisions:type_name -> mooring.v1.Decision
+	6,  // 16: mooring.v1.WatchDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
+	5,  // 17: mooring.v1.WatchDecisionsResponse.decisions:type_name -> mooring.v1.Decision
+	5,  // 18: mooring.v1.GetDecisionResponse.decision:type_name -> mooring.v1.Decision
+	42, // 19: mooring.v1.GetDecisionResponse.explanation:type_name -> mooring.v1.ExplainResponse
+	43, // 20: mooring.v1.ExplainAtRequest.answer_form:type_name -> mooring.v1.NodeForm
+	5,  // 21: mooring.v1.ExplainAtResponse.decision:type_name -> mooring.v1.Decision
+	42, // 22: mooring.v1.ExplainAtResponse.explanation:type_name -> mooring.v1.ExplainResponse
+	13, // 23: mooring.v1.ExplainAtStreamRequest.request:type_name -> mooring.v1.ExplainAtRequest
+	14, // 24: mooring.v1.ExplainAtStreamResponse.part:type_name -> mooring.v1.ExplainAtResponse
+	41, // 25: mooring.v1.SummarizeReasonsRequest.window:type_name -> google.protobuf.Duration
+	4,  // 26: mooring.v1.ReasonGroup.reason:type_name -> mooring.v1.NodeRejections
+	1,  // 27: mooring.v1.ReasonGroup.result:type_name -> mooring.v1.DecisionResult
+	38, // 28: mooring.v1.ReasonGroup.examples:type_name -> mooring.v1.PodReference
+	37, // 29: mooring.v1.ReasonGroup.oldest_time:type_name -> google.protobuf.Timestamp
+	37, // 30: mooring.v1.ReasonGroup.newest_time:type_name -> google.protobuf.Timestamp
+	44, // 31: mooring.v1.ReasonGroup.advice:type_name -> mooring.v1.ChangeOption
+	18, // 32: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
+	41, // 33: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
+	37, // 34: mooring.v1.PodMoment.time:type_name -> google.protobuf.Timestamp
+	2,  // 35: mooring.v1.PodMoment.kind:type_name -> mooring.v1.PodMomentKind
+	20, // 36: mooring.v1.GetPodHistoryResponse.moments:type_name -> mooring.v1.PodMoment
+	41, // 37: mooring.v1.GetTimeLineRequest.window:type_name -> google.protobuf.Duration
+	37, // 38: mooring.v1.TimeSpan.begin_time:type_name -> google.protobuf.Timestamp
+	41, // 39: mooring.v1.TimeSpan.duration_p50:type_name -> google.protobuf.Duration
+	41, // 40: mooring.v1.TimeSpan.duration_p99:type_name -> google.protobuf.Duration
+	41, // 41: mooring.v1.TimeSpan.wait_p50:type_name -> google.protobuf.Duration
+	41, // 42: mooring.v1.TimeSpan.wait_p99:type_name -> google.protobuf.Duration
+	24, // 43: mooring.v1.TimeSpan.causes:type_name -> mooring.v1.PendingCause
+	25, // 44: mooring.v1.GetTimeLineResponse.spans:type_name -> mooring.v1.TimeSpan
+	37, // 45: mooring.v1.GetTimeLineResponse.first_time:type_name -> google.protobuf.Timestamp
+	40, // 46: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
+	40, // 47: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
+	28, // 48: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
+	5,  // 49: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
+	5,  // 50: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
+	29, // 51: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
+	31, // 52: mooring.v1.CompareDecisionsResponse.moved_by:type_name -> mooring.v1.MovedInputs
+	3,  // 53: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
+	38, // 54: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
+	3,  // 55: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
+	37, // 56: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
+	37, // 57: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
+	37, // 58: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
+	33, // 59: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
+	37, // 60: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
+	3,  // 61: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
+	34, // 62: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
+	35, // 63: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
+	7,  // 64: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
+	9,  // 65: mooring.v1.DecisionService.WatchDecisions:input_type -> mooring.v1.WatchDecisionsRequest
+	11, // 66: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
+	13, // 67: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
+	15, // 68: mooring.v1.DecisionService.ExplainAtStream:input_type -> mooring.v1.ExplainAtStreamRequest
+	17, // 69: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
+	27, // 70: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
+	21, // 71: mooring.v1.DecisionService.GetPodHistory:input_type -> mooring.v1.GetPodHistoryRequest
+	23, // 72: mooring.v1.DecisionService.GetTimeLine:input_type -> mooring.v1.GetTimeLineRequest
+	32, // 73: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
+	8,  // 74: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
+	10, // 75: mooring.v1.DecisionService.WatchDecisions:output_type -> mooring.v1.WatchDecisionsResponse
+	12, // 76: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
+	14, // 77: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
+	16, // 78: mooring.v1.DecisionService.ExplainAtStream:output_type -> mooring.v1.ExplainAtStreamResponse
+	19, // 79: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
+	30, // 80: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
+	22, // 81: mooring.v1.DecisionService.GetPodHistory:output_type -> mooring.v1.GetPodHistoryResponse
+	26, // 82: mooring.v1.DecisionService.GetTimeLine:output_type -> mooring.v1.GetTimeLineResponse
+	36, // 83: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
+	74, // [74:84] is the sub-list for method output_type
+	64, // [64:74] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_decision_service_proto_init() }
@@ -2817,14 +3561,14 @@ func file_mooring_v1_decision_service_proto_init() {
 	file_mooring_v1_decision_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_mooring_v1_decision_service_proto_msgTypes[3].OneofWrappers = []any{}
 	file_mooring_v1_decision_service_proto_msgTypes[5].OneofWrappers = []any{}
-	file_mooring_v1_decision_service_proto_msgTypes[18].OneofWrappers = []any{}
+	file_mooring_v1_decision_service_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mooring_v1_decision_service_proto_rawDesc), len(file_mooring_v1_decision_service_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   25,
+			NumEnums:      4,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

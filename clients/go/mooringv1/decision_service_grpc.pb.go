@@ -28,6 +28,8 @@ const (
 	DecisionService_ExplainAtStream_FullMethodName  = "/mooring.v1.DecisionService/ExplainAtStream"
 	DecisionService_SummarizeReasons_FullMethodName = "/mooring.v1.DecisionService/SummarizeReasons"
 	DecisionService_CompareDecisions_FullMethodName = "/mooring.v1.DecisionService/CompareDecisions"
+	DecisionService_GetPodHistory_FullMethodName    = "/mooring.v1.DecisionService/GetPodHistory"
+	DecisionService_GetTimeLine_FullMethodName      = "/mooring.v1.DecisionService/GetTimeLine"
 	DecisionService_ListQueue_FullMethodName        = "/mooring.v1.DecisionService/ListQueue"
 )
 
@@ -111,6 +113,21 @@ type DecisionServiceClient interface {
 	//	| one is forgotten (DECISION_NOT_FOUND)          | NOT_FOUND | lists what there is                   |
 	//	| otherwise                                      |           | see the service                       |
 	CompareDecisions(ctx context.Context, in *CompareDecisionsRequest, opts ...grpc.CallOption) (*CompareDecisionsResponse, error)
+	// The life of one pod as the process knows it: created, gated, woken, tried, rejected, placed; and what it waits for now.
+	//
+	//	| condition                                      | code      | what the caller does next             |
+	//	|------------------------------------------------|-----------|---------------------------------------|
+	//	| told; without moments nothing is known         | OK        | reads it                              |
+	//	| otherwise                                      |           | see the service                       |
+	GetPodHistory(ctx context.Context, in *GetPodHistoryRequest, opts ...grpc.CallOption) (*GetPodHistoryResponse, error)
+	// The last hours in spans of equal length: decisions, their duration, how long pods waited, and which pods were pending for
+	// which cause.
+	//
+	//	| condition                                      | code      | what the caller does next             |
+	//	|------------------------------------------------|-----------|---------------------------------------|
+	//	| told                                           | OK        | draws it                              |
+	//	| otherwise                                      |           | see the service                       |
+	GetTimeLine(ctx context.Context, in *GetTimeLineRequest, opts ...grpc.CallOption) (*GetTimeLineResponse, error)
 	// Lists the pods in the scheduler's queue and what would wake each.
 	//
 	//	| condition                                  | code          | what the caller does next              |
@@ -218,6 +235,26 @@ func (c *decisionServiceClient) CompareDecisions(ctx context.Context, in *Compar
 	return out, nil
 }
 
+func (c *decisionServiceClient) GetPodHistory(ctx context.Context, in *GetPodHistoryRequest, opts ...grpc.CallOption) (*GetPodHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPodHistoryResponse)
+	err := c.cc.Invoke(ctx, DecisionService_GetPodHistory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *decisionServiceClient) GetTimeLine(ctx context.Context, in *GetTimeLineRequest, opts ...grpc.CallOption) (*GetTimeLineResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTimeLineResponse)
+	err := c.cc.Invoke(ctx, DecisionService_GetTimeLine_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *decisionServiceClient) ListQueue(ctx context.Context, in *ListQueueRequest, opts ...grpc.CallOption) (*ListQueueResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListQueueResponse)
@@ -308,6 +345,21 @@ type DecisionServiceServer interface {
 	//	| one is forgotten (DECISION_NOT_FOUND)          | NOT_FOUND | lists what there is                   |
 	//	| otherwise                                      |           | see the service                       |
 	CompareDecisions(context.Context, *CompareDecisionsRequest) (*CompareDecisionsResponse, error)
+	// The life of one pod as the process knows it: created, gated, woken, tried, rejected, placed; and what it waits for now.
+	//
+	//	| condition                                      | code      | what the caller does next             |
+	//	|------------------------------------------------|-----------|---------------------------------------|
+	//	| told; without moments nothing is known         | OK        | reads it                              |
+	//	| otherwise                                      |           | see the service                       |
+	GetPodHistory(context.Context, *GetPodHistoryRequest) (*GetPodHistoryResponse, error)
+	// The last hours in spans of equal length: decisions, their duration, how long pods waited, and which pods were pending for
+	// which cause.
+	//
+	//	| condition                                      | code      | what the caller does next             |
+	//	|------------------------------------------------|-----------|---------------------------------------|
+	//	| told                                           | OK        | draws it                              |
+	//	| otherwise                                      |           | see the service                       |
+	GetTimeLine(context.Context, *GetTimeLineRequest) (*GetTimeLineResponse, error)
 	// Lists the pods in the scheduler's queue and what would wake each.
 	//
 	//	| condition                                  | code          | what the caller does next              |
@@ -347,6 +399,12 @@ func (UnimplementedDecisionServiceServer) SummarizeReasons(context.Context, *Sum
 }
 func (UnimplementedDecisionServiceServer) CompareDecisions(context.Context, *CompareDecisionsRequest) (*CompareDecisionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CompareDecisions not implemented")
+}
+func (UnimplementedDecisionServiceServer) GetPodHistory(context.Context, *GetPodHistoryRequest) (*GetPodHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPodHistory not implemented")
+}
+func (UnimplementedDecisionServiceServer) GetTimeLine(context.Context, *GetTimeLineRequest) (*GetTimeLineResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTimeLine not implemented")
 }
 func (UnimplementedDecisionServiceServer) ListQueue(context.Context, *ListQueueRequest) (*ListQueueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListQueue not implemented")
@@ -484,6 +542,42 @@ func _DecisionService_CompareDecisions_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DecisionService_GetPodHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPodHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DecisionServiceServer).GetPodHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DecisionService_GetPodHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DecisionServiceServer).GetPodHistory(ctx, req.(*GetPodHistoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _DecisionService_GetTimeLine_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTimeLineRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DecisionServiceServer).GetTimeLine(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DecisionService_GetTimeLine_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DecisionServiceServer).GetTimeLine(ctx, req.(*GetTimeLineRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _DecisionService_ListQueue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListQueueRequest)
 	if err := dec(in); err != nil {
@@ -528,6 +622,14 @@ var DecisionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CompareDecisions",
 			Handler:    _DecisionService_CompareDecisions_Handler,
+		},
+		{
+			MethodName: "GetPodHistory",
+			Handler:    _DecisionService_GetPodHistory_Handler,
+		},
+		{
+			MethodName: "GetTimeLine",
+			Handler:    _DecisionService_GetTimeLine_Handler,
 		},
 		{
 			MethodName: "ListQueue",

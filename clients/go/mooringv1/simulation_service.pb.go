@@ -150,6 +150,67 @@ func (ChangeKind) EnumDescriptor() ([]byte, []int) {
 	return file_mooring_v1_simulation_service_proto_rawDescGZIP(), []int{1}
 }
 
+// The kinds of input that a decision may depend on.
+type BlamedKind int32
+
+const (
+	// Never sent.
+	BlamedKind_BLAMED_KIND_UNSPECIFIED BlamedKind = 0
+	// A pod that is on a node.
+	BlamedKind_BLAMED_KIND_POD BlamedKind = 1
+	// A plugin of the profile.
+	BlamedKind_BLAMED_KIND_RULE BlamedKind = 2
+	// A feature gate that differs from the release's default.
+	BlamedKind_BLAMED_KIND_GATE BlamedKind = 3
+	// The configuration, in place of which the defaults would be in force.
+	BlamedKind_BLAMED_KIND_CONFIGURATION BlamedKind = 4
+)
+
+// Enum value maps for BlamedKind.
+var (
+	BlamedKind_name = map[int32]string{
+		0: "BLAMED_KIND_UNSPECIFIED",
+		1: "BLAMED_KIND_POD",
+		2: "BLAMED_KIND_RULE",
+		3: "BLAMED_KIND_GATE",
+		4: "BLAMED_KIND_CONFIGURATION",
+	}
+	BlamedKind_value = map[string]int32{
+		"BLAMED_KIND_UNSPECIFIED":   0,
+		"BLAMED_KIND_POD":           1,
+		"BLAMED_KIND_RULE":          2,
+		"BLAMED_KIND_GATE":          3,
+		"BLAMED_KIND_CONFIGURATION": 4,
+	}
+)
+
+func (x BlamedKind) Enum() *BlamedKind {
+	p := new(BlamedKind)
+	*p = x
+	return p
+}
+
+func (x BlamedKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BlamedKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_mooring_v1_simulation_service_proto_enumTypes[2].Descriptor()
+}
+
+func (BlamedKind) Type() protoreflect.EnumType {
+	return &file_mooring_v1_simulation_service_proto_enumTypes[2]
+}
+
+func (x BlamedKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BlamedKind.Descriptor instead.
+func (BlamedKind) EnumDescriptor() ([]byte, []int) {
+	return file_mooring_v1_simulation_service_proto_rawDescGZIP(), []int{2}
+}
+
 // A session.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2964,6 +3025,307 @@ func (x *SuggestChangesResponse) GetPreemptionNode() string {
 	return ""
 }
 
+// Request of SimulationService.AssignBlame.
+type AssignBlameRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// OPTIONAL. The session; default the current live state.
+	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	// REQUIRED. The pod.
+	Pod *PodSource `protobuf:"bytes,2,opt,name=pod,proto3" json:"pod,omitempty"`
+	// OPTIONAL. Why not this node? Default: why no node takes the pod, or why it goes where it goes.
+	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// OPTIONAL. The profile; default as SchedulingService says.
+	Profile string `protobuf:"bytes,4,opt,name=profile,proto3" json:"profile,omitempty"`
+	// OPTIONAL. Decides between nodes of equal totals; default 0.
+	Seed uint64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
+	// OPTIONAL. The most inputs of a set, 1 to 3; default 2.
+	Most          uint32 `protobuf:"varint,6,opt,name=most,proto3" json:"most,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AssignBlameRequest) Reset() {
+	*x = AssignBlameRequest{}
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssignBlameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssignBlameRequest) ProtoMessage() {}
+
+func (x *AssignBlameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssignBlameRequest.ProtoReflect.Descriptor instead.
+func (*AssignBlameRequest) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_simulation_service_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *AssignBlameRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *AssignBlameRequest) GetPod() *PodSource {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *AssignBlameRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *AssignBlameRequest) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
+func (x *AssignBlameRequest) GetSeed() uint64 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *AssignBlameRequest) GetMost() uint32 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+// An input.
+type BlamedInput struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its kind.
+	Kind BlamedKind `protobuf:"varint,1,opt,name=kind,proto3,enum=mooring.v1.BlamedKind" json:"kind,omitempty"`
+	// The pod as NAMESPACE/NAME, the plugin, or the gate with its value, "NAME=true".
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The pod's node. Empty for other inputs.
+	Node          string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlamedInput) Reset() {
+	*x = BlamedInput{}
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlamedInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlamedInput) ProtoMessage() {}
+
+func (x *BlamedInput) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlamedInput.ProtoReflect.Descriptor instead.
+func (*BlamedInput) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_simulation_service_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *BlamedInput) GetKind() BlamedKind {
+	if x != nil {
+		return x.Kind
+	}
+	return BlamedKind_BLAMED_KIND_UNSPECIFIED
+}
+
+func (x *BlamedInput) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *BlamedInput) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+// A smallest set of inputs without which the decision comes out otherwise.
+type BlamedSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The inputs.
+	Inputs []*BlamedInput `protobuf:"bytes,1,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	// Nodes that take the pod then, or the one that is selected then; 3 at most.
+	Nodes []string `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// How many nodes there are.
+	NodeCount     uint32 `protobuf:"varint,3,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlamedSet) Reset() {
+	*x = BlamedSet{}
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlamedSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlamedSet) ProtoMessage() {}
+
+func (x *BlamedSet) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlamedSet.ProtoReflect.Descriptor instead.
+func (*BlamedSet) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_simulation_service_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *BlamedSet) GetInputs() []*BlamedInput {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *BlamedSet) GetNodes() []string {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *BlamedSet) GetNodeCount() uint32 {
+	if x != nil {
+		return x.NodeCount
+	}
+	return 0
+}
+
+// Response of SimulationService.AssignBlame.
+type AssignBlameResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The state and configuration used.
+	Provenance *Provenance `protobuf:"bytes,1,opt,name=provenance,proto3" json:"provenance,omitempty"`
+	// The verdict on the pod, or on the requested node.
+	Verdict *Verdict `protobuf:"bytes,2,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	// The selected node. Empty without one.
+	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// The sets, those with the fewest inputs first; of pods that are alike and on one node, the first stands for all.
+	Sets []*BlamedSet `protobuf:"bytes,4,rep,name=sets,proto3" json:"sets,omitempty"`
+	// Whether all sets of the size were tried. False in large clusters.
+	Complete      bool `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AssignBlameResponse) Reset() {
+	*x = AssignBlameResponse{}
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssignBlameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssignBlameResponse) ProtoMessage() {}
+
+func (x *AssignBlameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_simulation_service_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssignBlameResponse.ProtoReflect.Descriptor instead.
+func (*AssignBlameResponse) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_simulation_service_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *AssignBlameResponse) GetProvenance() *Provenance {
+	if x != nil {
+		return x.Provenance
+	}
+	return nil
+}
+
+func (x *AssignBlameResponse) GetVerdict() *Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+func (x *AssignBlameResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *AssignBlameResponse) GetSets() []*BlamedSet {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
+}
+
+func (x *AssignBlameResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
 var File_mooring_v1_simulation_service_proto protoreflect.FileDescriptor
 
 const file_mooring_v1_simulation_service_proto_rawDesc = "" +
@@ -3176,7 +3538,31 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x06 \x03(\v2\x1f.mooring.v1.PreemptionCandidateR\n" +
 	"candidates\x12'\n" +
-	"\x0fpreemption_node\x18\a \x01(\tR\x0epreemptionNode*^\n" +
+	"\x0fpreemption_node\x18\a \x01(\tR\x0epreemptionNode\"\xad\x01\n" +
+	"\x12AssignBlameRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\tR\asession\x12'\n" +
+	"\x03pod\x18\x02 \x01(\v2\x15.mooring.v1.PodSourceR\x03pod\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\x12\x18\n" +
+	"\aprofile\x18\x04 \x01(\tR\aprofile\x12\x12\n" +
+	"\x04seed\x18\x05 \x01(\x04R\x04seed\x12\x12\n" +
+	"\x04most\x18\x06 \x01(\rR\x04most\"a\n" +
+	"\vBlamedInput\x12*\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x16.mooring.v1.BlamedKindR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\"q\n" +
+	"\tBlamedSet\x12/\n" +
+	"\x06inputs\x18\x01 \x03(\v2\x17.mooring.v1.BlamedInputR\x06inputs\x12\x14\n" +
+	"\x05nodes\x18\x02 \x03(\tR\x05nodes\x12\x1d\n" +
+	"\n" +
+	"node_count\x18\x03 \x01(\rR\tnodeCount\"\xd7\x01\n" +
+	"\x13AssignBlameResponse\x126\n" +
+	"\n" +
+	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
+	"provenance\x12-\n" +
+	"\averdict\x18\x02 \x01(\v2\x13.mooring.v1.VerdictR\averdict\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\x12)\n" +
+	"\x04sets\x18\x04 \x03(\v2\x15.mooring.v1.BlamedSetR\x04sets\x12\x1a\n" +
+	"\bcomplete\x18\x05 \x01(\bR\bcomplete*^\n" +
 	"\vRemovalMode\x12\x1c\n" +
 	"\x18REMOVAL_MODE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12REMOVAL_MODE_DRAIN\x10\x01\x12\x19\n" +
@@ -3189,7 +3575,14 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\x13CHANGE_KIND_REQUEST\x10\x03\x12\x14\n" +
 	"\x10CHANGE_KIND_MOVE\x10\x04\x12\x14\n" +
 	"\x10CHANGE_KIND_NODE\x10\x05\x12\x13\n" +
-	"\x0fCHANGE_KIND_END\x10\x062\xed\a\n" +
+	"\x0fCHANGE_KIND_END\x10\x06*\x89\x01\n" +
+	"\n" +
+	"BlamedKind\x12\x1b\n" +
+	"\x17BLAMED_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fBLAMED_KIND_POD\x10\x01\x12\x14\n" +
+	"\x10BLAMED_KIND_RULE\x10\x02\x12\x14\n" +
+	"\x10BLAMED_KIND_GATE\x10\x03\x12\x1d\n" +
+	"\x19BLAMED_KIND_CONFIGURATION\x10\x042\xc2\b\n" +
 	"\x11SimulationService\x12S\n" +
 	"\vOpenSession\x12\x1e.mooring.v1.OpenSessionRequest\x1a\x1f.mooring.v1.OpenSessionResponse\"\x03\x90\x02\x00\x12V\n" +
 	"\fCloseSession\x12\x1f.mooring.v1.CloseSessionRequest\x1a .mooring.v1.CloseSessionResponse\"\x03\x90\x02\x02\x12P\n" +
@@ -3202,7 +3595,8 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\x10EstimateCapacity\x12#.mooring.v1.EstimateCapacityRequest\x1a$.mooring.v1.EstimateCapacityResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\vPlanRemoval\x12\x1e.mooring.v1.PlanRemovalRequest\x1a\x1f.mooring.v1.PlanRemovalResponse\"\x03\x90\x02\x01\x12\\\n" +
 	"\x0ePlanNodeGroups\x12!.mooring.v1.PlanNodeGroupsRequest\x1a\".mooring.v1.PlanNodeGroupsResponse\"\x03\x90\x02\x01\x12\\\n" +
-	"\x0eSuggestChanges\x12!.mooring.v1.SuggestChangesRequest\x1a\".mooring.v1.SuggestChangesResponse\"\x03\x90\x02\x01B\x9d\x01\n" +
+	"\x0eSuggestChanges\x12!.mooring.v1.SuggestChangesRequest\x1a\".mooring.v1.SuggestChangesResponse\"\x03\x90\x02\x01\x12S\n" +
+	"\vAssignBlame\x12\x1e.mooring.v1.AssignBlameRequest\x1a\x1f.mooring.v1.AssignBlameResponse\"\x03\x90\x02\x01B\x9d\x01\n" +
 	"\x0edev.mooring.v1B\x16SimulationServiceProtoP\x01Z*mooring.dev/go/mooring/mooringv1;mooringv1\xa2\x02\x03MXX\xaa\x02\n" +
 	"Mooring.V1\xca\x02\n" +
 	"Mooring\\V1\xe2\x02\x16Mooring\\V1\\GPBMetadata\xea\x02\vMooring::V1b\x06proto3"
@@ -3219,146 +3613,159 @@ func file_mooring_v1_simulation_service_proto_rawDescGZIP() []byte {
 	return file_mooring_v1_simulation_service_proto_rawDescData
 }
 
-var file_mooring_v1_simulation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_mooring_v1_simulation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_mooring_v1_simulation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_mooring_v1_simulation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_mooring_v1_simulation_service_proto_goTypes = []any{
 	(RemovalMode)(0),                 // 0: mooring.v1.RemovalMode
 	(ChangeKind)(0),                  // 1: mooring.v1.ChangeKind
-	(*Session)(nil),                  // 2: mooring.v1.Session
-	(*OpenSessionRequest)(nil),       // 3: mooring.v1.OpenSessionRequest
-	(*OpenSessionResponse)(nil),      // 4: mooring.v1.OpenSessionResponse
-	(*CloseSessionRequest)(nil),      // 5: mooring.v1.CloseSessionRequest
-	(*CloseSessionResponse)(nil),     // 6: mooring.v1.CloseSessionResponse
-	(*GetSessionRequest)(nil),        // 7: mooring.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),       // 8: mooring.v1.GetSessionResponse
-	(*SessionChange)(nil),            // 9: mooring.v1.SessionChange
-	(*ChangeSessionRequest)(nil),     // 10: mooring.v1.ChangeSessionRequest
-	(*ChangeSessionResponse)(nil),    // 11: mooring.v1.ChangeSessionResponse
-	(*MarkSessionRequest)(nil),       // 12: mooring.v1.MarkSessionRequest
-	(*MarkSessionResponse)(nil),      // 13: mooring.v1.MarkSessionResponse
-	(*RevertSessionRequest)(nil),     // 14: mooring.v1.RevertSessionRequest
-	(*RevertSessionResponse)(nil),    // 15: mooring.v1.RevertSessionResponse
-	(*CommitSessionRequest)(nil),     // 16: mooring.v1.CommitSessionRequest
-	(*CommitSessionResponse)(nil),    // 17: mooring.v1.CommitSessionResponse
-	(*EstimateCapacityRequest)(nil),  // 18: mooring.v1.EstimateCapacityRequest
-	(*NodeCount)(nil),                // 19: mooring.v1.NodeCount
-	(*ShapeCapacity)(nil),            // 20: mooring.v1.ShapeCapacity
-	(*EstimateCapacityResponse)(nil), // 21: mooring.v1.EstimateCapacityResponse
-	(*PlanRemovalRequest)(nil),       // 22: mooring.v1.PlanRemovalRequest
-	(*Landing)(nil),                  // 23: mooring.v1.Landing
-	(*NodeRemoval)(nil),              // 24: mooring.v1.NodeRemoval
-	(*PlanRemovalResponse)(nil),      // 25: mooring.v1.PlanRemovalResponse
-	(*NodeGroup)(nil),                // 26: mooring.v1.NodeGroup
-	(*PlanNodeGroupsRequest)(nil),    // 27: mooring.v1.PlanNodeGroupsRequest
-	(*LeftOverPod)(nil),              // 28: mooring.v1.LeftOverPod
-	(*NodeGroupOption)(nil),          // 29: mooring.v1.NodeGroupOption
-	(*NodeGroupCount)(nil),           // 30: mooring.v1.NodeGroupCount
-	(*NodeGroupCombination)(nil),     // 31: mooring.v1.NodeGroupCombination
-	(*PlanNodeGroupsResponse)(nil),   // 32: mooring.v1.PlanNodeGroupsResponse
-	(*SuggestChangesRequest)(nil),    // 33: mooring.v1.SuggestChangesRequest
-	(*AddedToleration)(nil),          // 34: mooring.v1.AddedToleration
-	(*ChangedLabel)(nil),             // 35: mooring.v1.ChangedLabel
-	(*LoweredRequest)(nil),           // 36: mooring.v1.LoweredRequest
-	(*AddedNode)(nil),                // 37: mooring.v1.AddedNode
-	(*ChangeStep)(nil),               // 38: mooring.v1.ChangeStep
-	(*ChangeOption)(nil),             // 39: mooring.v1.ChangeOption
-	(*SuggestChangesResponse)(nil),   // 40: mooring.v1.SuggestChangesResponse
-	nil,                              // 41: mooring.v1.OpenSessionRequest.FeatureGatesEntry
-	(*durationpb.Duration)(nil),      // 42: google.protobuf.Duration
-	(*PutObjects)(nil),               // 43: mooring.v1.PutObjects
-	(*RemoveObject)(nil),             // 44: mooring.v1.RemoveObject
-	(*PodSource)(nil),                // 45: mooring.v1.PodSource
-	(*Verdict)(nil),                  // 46: mooring.v1.Verdict
-	(*Provenance)(nil),               // 47: mooring.v1.Provenance
-	(*PodReference)(nil),             // 48: mooring.v1.PodReference
-	(*KubernetesObject)(nil),         // 49: mooring.v1.KubernetesObject
-	(*GroupToSchedule)(nil),          // 50: mooring.v1.GroupToSchedule
-	(*PreemptionCandidate)(nil),      // 51: mooring.v1.PreemptionCandidate
+	(BlamedKind)(0),                  // 2: mooring.v1.BlamedKind
+	(*Session)(nil),                  // 3: mooring.v1.Session
+	(*OpenSessionRequest)(nil),       // 4: mooring.v1.OpenSessionRequest
+	(*OpenSessionResponse)(nil),      // 5: mooring.v1.OpenSessionResponse
+	(*CloseSessionRequest)(nil),      // 6: mooring.v1.CloseSessionRequest
+	(*CloseSessionResponse)(nil),     // 7: mooring.v1.CloseSessionResponse
+	(*GetSessionRequest)(nil),        // 8: mooring.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),       // 9: mooring.v1.GetSessionResponse
+	(*SessionChange)(nil),            // 10: mooring.v1.SessionChange
+	(*ChangeSessionRequest)(nil),     // 11: mooring.v1.ChangeSessionRequest
+	(*ChangeSessionResponse)(nil),    // 12: mooring.v1.ChangeSessionResponse
+	(*MarkSessionRequest)(nil),       // 13: mooring.v1.MarkSessionRequest
+	(*MarkSessionResponse)(nil),      // 14: mooring.v1.MarkSessionResponse
+	(*RevertSessionRequest)(nil),     // 15: mooring.v1.RevertSessionRequest
+	(*RevertSessionResponse)(nil),    // 16: mooring.v1.RevertSessionResponse
+	(*CommitSessionRequest)(nil),     // 17: mooring.v1.CommitSessionRequest
+	(*CommitSessionResponse)(nil),    // 18: mooring.v1.CommitSessionResponse
+	(*EstimateCapacityRequest)(nil),  // 19: mooring.v1.EstimateCapacityRequest
+	(*NodeCount)(nil),                // 20: mooring.v1.NodeCount
+	(*ShapeCapacity)(nil),            // 21: mooring.v1.ShapeCapacity
+	(*EstimateCapacityResponse)(nil), // 22: mooring.v1.EstimateCapacityResponse
+	(*PlanRemovalRequest)(nil),       // 23: mooring.v1.PlanRemovalRequest
+	(*Landing)(nil),                  // 24: mooring.v1.Landing
+	(*NodeRemoval)(nil),              // 25: mooring.v1.NodeRemoval
+	(*PlanRemovalResponse)(nil),      // 26: mooring.v1.PlanRemovalResponse
+	(*NodeGroup)(nil),                // 27: mooring.v1.NodeGroup
+	(*PlanNodeGroupsRequest)(nil),    // 28: mooring.v1.PlanNodeGroupsRequest
+	(*LeftOverPod)(nil),              // 29: mooring.v1.LeftOverPod
+	(*NodeGroupOption)(nil),          // 30: mooring.v1.NodeGroupOption
+	(*NodeGroupCount)(nil),           // 31: mooring.v1.NodeGroupCount
+	(*NodeGroupCombination)(nil),     // 32: mooring.v1.NodeGroupCombination
+	(*PlanNodeGroupsResponse)(nil),   // 33: mooring.v1.PlanNodeGroupsResponse
+	(*SuggestChangesRequest)(nil),    // 34: mooring.v1.SuggestChangesRequest
+	(*AddedToleration)(nil),          // 35: mooring.v1.AddedToleration
+	(*ChangedLabel)(nil),             // 36: mooring.v1.ChangedLabel
+	(*LoweredRequest)(nil),           // 37: mooring.v1.LoweredRequest
+	(*AddedNode)(nil),                // 38: mooring.v1.AddedNode
+	(*ChangeStep)(nil),               // 39: mooring.v1.ChangeStep
+	(*ChangeOption)(nil),             // 40: mooring.v1.ChangeOption
+	(*SuggestChangesResponse)(nil),   // 41: mooring.v1.SuggestChangesResponse
+	(*AssignBlameRequest)(nil),       // 42: mooring.v1.AssignBlameRequest
+	(*BlamedInput)(nil),              // 43: mooring.v1.BlamedInput
+	(*BlamedSet)(nil),                // 44: mooring.v1.BlamedSet
+	(*AssignBlameResponse)(nil),      // 45: mooring.v1.AssignBlameResponse
+	nil,                              // 46: mooring.v1.OpenSessionRequest.FeatureGatesEntry
+	(*durationpb.Duration)(nil),      // 47: google.protobuf.Duration
+	(*PutObjects)(nil),               // 48: mooring.v1.PutObjects
+	(*RemoveObject)(nil),             // 49: mooring.v1.RemoveObject
+	(*PodSource)(nil),                // 50: mooring.v1.PodSource
+	(*Verdict)(nil),                  // 51: mooring.v1.Verdict
+	(*Provenance)(nil),               // 52: mooring.v1.Provenance
+	(*PodReference)(nil),             // 53: mooring.v1.PodReference
+	(*KubernetesObject)(nil),         // 54: mooring.v1.KubernetesObject
+	(*GroupToSchedule)(nil),          // 55: mooring.v1.GroupToSchedule
+	(*PreemptionCandidate)(nil),      // 56: mooring.v1.PreemptionCandidate
 }
 var file_mooring_v1_simulation_service_proto_depIdxs = []int32{
-	42, // 0: mooring.v1.Session.lease:type_name -> google.protobuf.Duration
-	42, // 1: mooring.v1.OpenSessionRequest.lease:type_name -> google.protobuf.Duration
-	41, // 2: mooring.v1.OpenSessionRequest.feature_gates:type_name -> mooring.v1.OpenSessionRequest.FeatureGatesEntry
-	2,  // 3: mooring.v1.OpenSessionResponse.session:type_name -> mooring.v1.Session
-	2,  // 4: mooring.v1.GetSessionResponse.session:type_name -> mooring.v1.Session
-	43, // 5: mooring.v1.SessionChange.put:type_name -> mooring.v1.PutObjects
-	44, // 6: mooring.v1.SessionChange.remove:type_name -> mooring.v1.RemoveObject
-	9,  // 7: mooring.v1.ChangeSessionRequest.changes:type_name -> mooring.v1.SessionChange
-	2,  // 8: mooring.v1.ChangeSessionResponse.session:type_name -> mooring.v1.Session
-	2,  // 9: mooring.v1.RevertSessionResponse.session:type_name -> mooring.v1.Session
-	2,  // 10: mooring.v1.CommitSessionResponse.session:type_name -> mooring.v1.Session
-	45, // 11: mooring.v1.EstimateCapacityRequest.shapes:type_name -> mooring.v1.PodSource
-	46, // 12: mooring.v1.ShapeCapacity.end:type_name -> mooring.v1.Verdict
-	19, // 13: mooring.v1.ShapeCapacity.nodes:type_name -> mooring.v1.NodeCount
-	47, // 14: mooring.v1.EstimateCapacityResponse.provenance:type_name -> mooring.v1.Provenance
-	20, // 15: mooring.v1.EstimateCapacityResponse.shapes:type_name -> mooring.v1.ShapeCapacity
-	28, // 16: mooring.v1.EstimateCapacityResponse.unplaced:type_name -> mooring.v1.LeftOverPod
-	48, // 17: mooring.v1.EstimateCapacityResponse.preempted:type_name -> mooring.v1.PodReference
+	47, // 0: mooring.v1.Session.lease:type_name -> google.protobuf.Duration
+	47, // 1: mooring.v1.OpenSessionRequest.lease:type_name -> google.protobuf.Duration
+	46, // 2: mooring.v1.OpenSessionRequest.feature_gates:type_name -> mooring.v1.OpenSessionRequest.FeatureGatesEntry
+	3,  // 3: mooring.v1.OpenSessionResponse.session:type_name -> mooring.v1.Session
+	3,  // 4: mooring.v1.GetSessionResponse.session:type_name -> mooring.v1.Session
+	48, // 5: mooring.v1.SessionChange.put:type_name -> mooring.v1.PutObjects
+	49, // 6: mooring.v1.SessionChange.remove:type_name -> mooring.v1.RemoveObject
+	10, // 7: mooring.v1.ChangeSessionRequest.changes:type_name -> mooring.v1.SessionChange
+	3,  // 8: mooring.v1.ChangeSessionResponse.session:type_name -> mooring.v1.Session
+	3,  // 9: mooring.v1.RevertSessionResponse.session:type_name -> mooring.v1.Session
+	3,  // 10: mooring.v1.CommitSessionResponse.session:type_name -> mooring.v1.Session
+	50, // 11: mooring.v1.EstimateCapacityRequest.shapes:type_name -> mooring.v1.PodSource
+	51, // 12: mooring.v1.ShapeCapacity.end:type_name -> mooring.v1.Verdict
+	20, // 13: mooring.v1.ShapeCapacity.nodes:type_name -> mooring.v1.NodeCount
+	52, // 14: mooring.v1.EstimateCapacityResponse.provenance:type_name -> mooring.v1.Provenance
+	21, // 15: mooring.v1.EstimateCapacityResponse.shapes:type_name -> mooring.v1.ShapeCapacity
+	29, // 16: mooring.v1.EstimateCapacityResponse.unplaced:type_name -> mooring.v1.LeftOverPod
+	53, // 17: mooring.v1.EstimateCapacityResponse.preempted:type_name -> mooring.v1.PodReference
 	0,  // 18: mooring.v1.PlanRemovalRequest.mode:type_name -> mooring.v1.RemovalMode
-	48, // 19: mooring.v1.Landing.pod:type_name -> mooring.v1.PodReference
-	46, // 20: mooring.v1.Landing.verdict:type_name -> mooring.v1.Verdict
-	23, // 21: mooring.v1.NodeRemoval.landings:type_name -> mooring.v1.Landing
-	48, // 22: mooring.v1.NodeRemoval.alone:type_name -> mooring.v1.PodReference
-	47, // 23: mooring.v1.PlanRemovalResponse.provenance:type_name -> mooring.v1.Provenance
-	24, // 24: mooring.v1.PlanRemovalResponse.nodes:type_name -> mooring.v1.NodeRemoval
-	28, // 25: mooring.v1.PlanRemovalResponse.unplaced:type_name -> mooring.v1.LeftOverPod
-	48, // 26: mooring.v1.PlanRemovalResponse.preempted:type_name -> mooring.v1.PodReference
-	49, // 27: mooring.v1.NodeGroup.node:type_name -> mooring.v1.KubernetesObject
-	45, // 28: mooring.v1.PlanNodeGroupsRequest.pods:type_name -> mooring.v1.PodSource
-	26, // 29: mooring.v1.PlanNodeGroupsRequest.groups:type_name -> mooring.v1.NodeGroup
-	48, // 30: mooring.v1.LeftOverPod.pod:type_name -> mooring.v1.PodReference
-	46, // 31: mooring.v1.LeftOverPod.verdict:type_name -> mooring.v1.Verdict
-	28, // 32: mooring.v1.NodeGroupOption.left_over:type_name -> mooring.v1.LeftOverPod
-	30, // 33: mooring.v1.NodeGroupCombination.groups:type_name -> mooring.v1.NodeGroupCount
-	28, // 34: mooring.v1.NodeGroupCombination.left_over:type_name -> mooring.v1.LeftOverPod
-	47, // 35: mooring.v1.PlanNodeGroupsResponse.provenance:type_name -> mooring.v1.Provenance
-	28, // 36: mooring.v1.PlanNodeGroupsResponse.unplaced:type_name -> mooring.v1.LeftOverPod
-	29, // 37: mooring.v1.PlanNodeGroupsResponse.options:type_name -> mooring.v1.NodeGroupOption
-	31, // 38: mooring.v1.PlanNodeGroupsResponse.together:type_name -> mooring.v1.NodeGroupCombination
-	48, // 39: mooring.v1.PlanNodeGroupsResponse.preempted:type_name -> mooring.v1.PodReference
-	45, // 40: mooring.v1.SuggestChangesRequest.pod:type_name -> mooring.v1.PodSource
+	53, // 19: mooring.v1.Landing.pod:type_name -> mooring.v1.PodReference
+	51, // 20: mooring.v1.Landing.verdict:type_name -> mooring.v1.Verdict
+	24, // 21: mooring.v1.NodeRemoval.landings:type_name -> mooring.v1.Landing
+	53, // 22: mooring.v1.NodeRemoval.alone:type_name -> mooring.v1.PodReference
+	52, // 23: mooring.v1.PlanRemovalResponse.provenance:type_name -> mooring.v1.Provenance
+	25, // 24: mooring.v1.PlanRemovalResponse.nodes:type_name -> mooring.v1.NodeRemoval
+	29, // 25: mooring.v1.PlanRemovalResponse.unplaced:type_name -> mooring.v1.LeftOverPod
+	53, // 26: mooring.v1.PlanRemovalResponse.preempted:type_name -> mooring.v1.PodReference
+	54, // 27: mooring.v1.NodeGroup.node:type_name -> mooring.v1.KubernetesObject
+	50, // 28: mooring.v1.PlanNodeGroupsRequest.pods:type_name -> mooring.v1.PodSource
+	27, // 29: mooring.v1.PlanNodeGroupsRequest.groups:type_name -> mooring.v1.NodeGroup
+	53, // 30: mooring.v1.LeftOverPod.pod:type_name -> mooring.v1.PodReference
+	51, // 31: mooring.v1.LeftOverPod.verdict:type_name -> mooring.v1.Verdict
+	29, // 32: mooring.v1.NodeGroupOption.left_over:type_name -> mooring.v1.LeftOverPod
+	31, // 33: mooring.v1.NodeGroupCombination.groups:type_name -> mooring.v1.NodeGroupCount
+	29, // 34: mooring.v1.NodeGroupCombination.left_over:type_name -> mooring.v1.LeftOverPod
+	52, // 35: mooring.v1.PlanNodeGroupsResponse.provenance:type_name -> mooring.v1.Provenance
+	29, // 36: mooring.v1.PlanNodeGroupsResponse.unplaced:type_name -> mooring.v1.LeftOverPod
+	30, // 37: mooring.v1.PlanNodeGroupsResponse.options:type_name -> mooring.v1.NodeGroupOption
+	32, // 38: mooring.v1.PlanNodeGroupsResponse.together:type_name -> mooring.v1.NodeGroupCombination
+	53, // 39: mooring.v1.PlanNodeGroupsResponse.preempted:type_name -> mooring.v1.PodReference
+	50, // 40: mooring.v1.SuggestChangesRequest.pod:type_name -> mooring.v1.PodSource
 	1,  // 41: mooring.v1.SuggestChangesRequest.kinds:type_name -> mooring.v1.ChangeKind
-	50, // 42: mooring.v1.SuggestChangesRequest.group:type_name -> mooring.v1.GroupToSchedule
-	42, // 43: mooring.v1.SuggestChangesRequest.time_limit:type_name -> google.protobuf.Duration
-	34, // 44: mooring.v1.ChangeStep.toleration:type_name -> mooring.v1.AddedToleration
-	35, // 45: mooring.v1.ChangeStep.label:type_name -> mooring.v1.ChangedLabel
-	36, // 46: mooring.v1.ChangeStep.request:type_name -> mooring.v1.LoweredRequest
-	23, // 47: mooring.v1.ChangeStep.move:type_name -> mooring.v1.Landing
-	37, // 48: mooring.v1.ChangeStep.node:type_name -> mooring.v1.AddedNode
-	48, // 49: mooring.v1.ChangeStep.end:type_name -> mooring.v1.PodReference
-	38, // 50: mooring.v1.ChangeOption.steps:type_name -> mooring.v1.ChangeStep
-	23, // 51: mooring.v1.ChangeOption.landings:type_name -> mooring.v1.Landing
-	47, // 52: mooring.v1.SuggestChangesResponse.provenance:type_name -> mooring.v1.Provenance
-	46, // 53: mooring.v1.SuggestChangesResponse.verdict:type_name -> mooring.v1.Verdict
-	39, // 54: mooring.v1.SuggestChangesResponse.options:type_name -> mooring.v1.ChangeOption
-	51, // 55: mooring.v1.SuggestChangesResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
-	3,  // 56: mooring.v1.SimulationService.OpenSession:input_type -> mooring.v1.OpenSessionRequest
-	5,  // 57: mooring.v1.SimulationService.CloseSession:input_type -> mooring.v1.CloseSessionRequest
-	7,  // 58: mooring.v1.SimulationService.GetSession:input_type -> mooring.v1.GetSessionRequest
-	10, // 59: mooring.v1.SimulationService.ChangeSession:input_type -> mooring.v1.ChangeSessionRequest
-	12, // 60: mooring.v1.SimulationService.MarkSession:input_type -> mooring.v1.MarkSessionRequest
-	14, // 61: mooring.v1.SimulationService.RevertSession:input_type -> mooring.v1.RevertSessionRequest
-	16, // 62: mooring.v1.SimulationService.CommitSession:input_type -> mooring.v1.CommitSessionRequest
-	18, // 63: mooring.v1.SimulationService.EstimateCapacity:input_type -> mooring.v1.EstimateCapacityRequest
-	22, // 64: mooring.v1.SimulationService.PlanRemoval:input_type -> mooring.v1.PlanRemovalRequest
-	27, // 65: mooring.v1.SimulationService.PlanNodeGroups:input_type -> mooring.v1.PlanNodeGroupsRequest
-	33, // 66: mooring.v1.SimulationService.SuggestChanges:input_type -> mooring.v1.SuggestChangesRequest
-	4,  // 67: mooring.v1.SimulationService.OpenSession:output_type -> mooring.v1.OpenSessionResponse
-	6,  // 68: mooring.v1.SimulationService.CloseSession:output_type -> mooring.v1.CloseSessionResponse
-	8,  // 69: mooring.v1.SimulationService.GetSession:output_type -> mooring.v1.GetSessionResponse
-	11, // 70: mooring.v1.SimulationService.ChangeSession:output_type -> mooring.v1.ChangeSessionResponse
-	13, // 71: mooring.v1.SimulationService.MarkSession:output_type -> mooring.v1.MarkSessionResponse
-	15, // 72: mooring.v1.SimulationService.RevertSession:output_type -> mooring.v1.RevertSessionResponse
-	17, // 73: mooring.v1.SimulationService.CommitSession:output_type -> mooring.v1.CommitSessionResponse
-	21, // 74: mooring.v1.SimulationService.EstimateCapacity:output_type -> mooring.v1.EstimateCapacityResponse
-	25, // 75: mooring.v1.SimulationService.PlanRemoval:output_type -> mooring.v1.PlanRemovalResponse
-	32, // 76: mooring.v1.SimulationService.PlanNodeGroups:output_type -> mooring.v1.PlanNodeGroupsResponse
-	40, // 77: mooring.v1.SimulationService.SuggestChanges:output_type -> mooring.v1.SuggestChangesResponse
-	67, // [67:78] is the sub-list for method output_type
-	56, // [56:67] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	55, // 42: mooring.v1.SuggestChangesRequest.group:type_name -> mooring.v1.GroupToSchedule
+	47, // 43: mooring.v1.SuggestChangesRequest.time_limit:type_name -> google.protobuf.Duration
+	35, // 44: mooring.v1.ChangeStep.toleration:type_name -> mooring.v1.AddedToleration
+	36, // 45: mooring.v1.ChangeStep.label:type_name -> mooring.v1.ChangedLabel
+	37, // 46: mooring.v1.ChangeStep.request:type_name -> mooring.v1.LoweredRequest
+	24, // 47: mooring.v1.ChangeStep.move:type_name -> mooring.v1.Landing
+	38, // 48: mooring.v1.ChangeStep.node:type_name -> mooring.v1.AddedNode
+	53, // 49: mooring.v1.ChangeStep.end:type_name -> mooring.v1.PodReference
+	39, // 50: mooring.v1.ChangeOption.steps:type_name -> mooring.v1.ChangeStep
+	24, // 51: mooring.v1.ChangeOption.landings:type_name -> mooring.v1.Landing
+	52, // 52: mooring.v1.SuggestChangesResponse.provenance:type_name -> mooring.v1.Provenance
+	51, // 53: mooring.v1.SuggestChangesResponse.verdict:type_name -> mooring.v1.Verdict
+	40, // 54: mooring.v1.SuggestChangesResponse.options:type_name -> mooring.v1.ChangeOption
+	56, // 55: mooring.v1.SuggestChangesResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
+	50, // 56: mooring.v1.AssignBlameRequest.pod:type_name -> mooring.v1.PodSource
+	2,  // 57: mooring.v1.BlamedInput.kind:type_name -> mooring.v1.BlamedKind
+	43, // 58: mooring.v1.BlamedSet.inputs:type_name -> mooring.v1.BlamedInput
+	52, // 59: mooring.v1.AssignBlameResponse.provenance:type_name -> mooring.v1.Provenance
+	51, // 60: mooring.v1.AssignBlameResponse.verdict:type_name -> mooring.v1.Verdict
+	44, // 61: mooring.v1.AssignBlameResponse.sets:type_name -> mooring.v1.BlamedSet
+	4,  // 62: mooring.v1.SimulationService.OpenSession:input_type -> mooring.v1.OpenSessionRequest
+	6,  // 63: mooring.v1.SimulationService.CloseSession:input_type -> mooring.v1.CloseSessionRequest
+	8,  // 64: mooring.v1.SimulationService.GetSession:input_type -> mooring.v1.GetSessionRequest
+	11, // 65: mooring.v1.SimulationService.ChangeSession:input_type -> mooring.v1.ChangeSessionRequest
+	13, // 66: mooring.v1.SimulationService.MarkSession:input_type -> mooring.v1.MarkSessionRequest
+	15, // 67: mooring.v1.SimulationService.RevertSession:input_type -> mooring.v1.RevertSessionRequest
+	17, // 68: mooring.v1.SimulationService.CommitSession:input_type -> mooring.v1.CommitSessionRequest
+	19, // 69: mooring.v1.SimulationService.EstimateCapacity:input_type -> mooring.v1.EstimateCapacityRequest
+	23, // 70: mooring.v1.SimulationService.PlanRemoval:input_type -> mooring.v1.PlanRemovalRequest
+	28, // 71: mooring.v1.SimulationService.PlanNodeGroups:input_type -> mooring.v1.PlanNodeGroupsRequest
+	34, // 72: mooring.v1.SimulationService.SuggestChanges:input_type -> mooring.v1.SuggestChangesRequest
+	42, // 73: mooring.v1.SimulationService.AssignBlame:input_type -> mooring.v1.AssignBlameRequest
+	5,  // 74: mooring.v1.SimulationService.OpenSession:output_type -> mooring.v1.OpenSessionResponse
+	7,  // 75: mooring.v1.SimulationService.CloseSession:output_type -> mooring.v1.CloseSessionResponse
+	9,  // 76: mooring.v1.SimulationService.GetSession:output_type -> mooring.v1.GetSessionResponse
+	12, // 77: mooring.v1.SimulationService.ChangeSession:output_type -> mooring.v1.ChangeSessionResponse
+	14, // 78: mooring.v1.SimulationService.MarkSession:output_type -> mooring.v1.MarkSessionResponse
+	16, // 79: mooring.v1.SimulationService.RevertSession:output_type -> mooring.v1.RevertSessionResponse
+	18, // 80: mooring.v1.SimulationService.CommitSession:output_type -> mooring.v1.CommitSessionResponse
+	22, // 81: mooring.v1.SimulationService.EstimateCapacity:output_type -> mooring.v1.EstimateCapacityResponse
+	26, // 82: mooring.v1.SimulationService.PlanRemoval:output_type -> mooring.v1.PlanRemovalResponse
+	33, // 83: mooring.v1.SimulationService.PlanNodeGroups:output_type -> mooring.v1.PlanNodeGroupsResponse
+	41, // 84: mooring.v1.SimulationService.SuggestChanges:output_type -> mooring.v1.SuggestChangesResponse
+	45, // 85: mooring.v1.SimulationService.AssignBlame:output_type -> mooring.v1.AssignBlameResponse
+	74, // [74:86] is the sub-list for method output_type
+	62, // [62:74] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_simulation_service_proto_init() }
@@ -3389,8 +3796,8 @@ func file_mooring_v1_simulation_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mooring_v1_simulation_service_proto_rawDesc), len(file_mooring_v1_simulation_service_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   40,
+			NumEnums:      3,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

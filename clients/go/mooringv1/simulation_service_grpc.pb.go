@@ -32,6 +32,7 @@ const (
 	SimulationService_PlanRemoval_FullMethodName      = "/mooring.v1.SimulationService/PlanRemoval"
 	SimulationService_PlanNodeGroups_FullMethodName   = "/mooring.v1.SimulationService/PlanNodeGroups"
 	SimulationService_SuggestChanges_FullMethodName   = "/mooring.v1.SimulationService/SuggestChanges"
+	SimulationService_AssignBlame_FullMethodName      = "/mooring.v1.SimulationService/AssignBlame"
 )
 
 // SimulationServiceClient is the client API for SimulationService service.
@@ -115,6 +116,15 @@ type SimulationServiceClient interface {
 	//	| of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
 	//	| otherwise                                           |                     | see the service                   |
 	SuggestChanges(ctx context.Context, in *SuggestChangesRequest, opts ...grpc.CallOption) (*SuggestChangesResponse, error)
+	// Which inputs of a decision cost it: pods, rules of the profile and feature gates without which it would have come out
+	// otherwise. Each smallest set of them is tried. Nothing is changed. Idempotent.
+	//
+	//	| condition                                           | code                | the caller then                   |
+	//	|-----------------------------------------------------|---------------------|-----------------------------------|
+	//	| answered, with or without sets                      | OK                  | reads outcome and complete        |
+	//	| pod, node or profile unknown                        | NOT_FOUND           | sends what is known               |
+	//	| otherwise                                           |                     | see the service                   |
+	AssignBlame(ctx context.Context, in *AssignBlameRequest, opts ...grpc.CallOption) (*AssignBlameResponse, error)
 }
 
 type simulationServiceClient struct {
@@ -235,6 +245,16 @@ func (c *simulationServiceClient) SuggestChanges(ctx context.Context, in *Sugges
 	return out, nil
 }
 
+func (c *simulationServiceClient) AssignBlame(ctx context.Context, in *AssignBlameRequest, opts ...grpc.CallOption) (*AssignBlameResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AssignBlameResponse)
+	err := c.cc.Invoke(ctx, SimulationService_AssignBlame_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SimulationServiceServer is the server API for SimulationService service.
 // All implementations must embed UnimplementedSimulationServiceServer
 // for forward compatibility.
@@ -316,6 +336,15 @@ type SimulationServiceServer interface {
 	//	| of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
 	//	| otherwise                                           |                     | see the service                   |
 	SuggestChanges(context.Context, *SuggestChangesRequest) (*SuggestChangesResponse, error)
+	// Which inputs of a decision cost it: pods, rules of the profile and feature gates without which it would have come out
+	// otherwise. Each smallest set of them is tried. Nothing is changed. Idempotent.
+	//
+	//	| condition                                           | code                | the caller then                   |
+	//	|-----------------------------------------------------|---------------------|-----------------------------------|
+	//	| answered, with or without sets                      | OK                  | reads outcome and complete        |
+	//	| pod, node or profile unknown                        | NOT_FOUND           | sends what is known               |
+	//	| otherwise                                           |                     | see the service                   |
+	AssignBlame(context.Context, *AssignBlameRequest) (*AssignBlameResponse, error)
 	mustEmbedUnimplementedSimulationServiceServer()
 }
 
@@ -358,6 +387,9 @@ func (UnimplementedSimulationServiceServer) PlanNodeGroups(context.Context, *Pla
 }
 func (UnimplementedSimulationServiceServer) SuggestChanges(context.Context, *SuggestChangesRequest) (*SuggestChangesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SuggestChanges not implemented")
+}
+func (UnimplementedSimulationServiceServer) AssignBlame(context.Context, *AssignBlameRequest) (*AssignBlameResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AssignBlame not implemented")
 }
 func (UnimplementedSimulationServiceServer) mustEmbedUnimplementedSimulationServiceServer() {}
 func (UnimplementedSimulationServiceServer) testEmbeddedByValue()                           {}
@@ -578,6 +610,24 @@ func _SimulationService_SuggestChanges_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SimulationService_AssignBlame_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AssignBlameRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SimulationServiceServer).AssignBlame(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SimulationService_AssignBlame_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SimulationServiceServer).AssignBlame(ctx, req.(*AssignBlameRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SimulationService_ServiceDesc is the grpc.ServiceDesc for SimulationService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -628,6 +678,10 @@ var SimulationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SuggestChanges",
 			Handler:    _SimulationService_SuggestChanges_Handler,
+		},
+		{
+			MethodName: "AssignBlame",
+			Handler:    _SimulationService_AssignBlame_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

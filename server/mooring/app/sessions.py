@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any, cast
 from mooring.app.engine import Core, read_text
 from mooring.app.options import EngineOptions
 from mooring.cluster.binding import LocalBinder
+from mooring.cluster.journal import Entry, happening, subject_of
 from mooring.cluster.work_tree import WorkTree
 from mooring.config import ConfigError, Configuration, default, from_document
 from mooring.config.documents import read_configuration
@@ -66,6 +68,24 @@ class LiveState:
         with state.lock:
             position = state.journal().position_at(version)
         return None if position is None else Version(position, version)
+
+    def happened_since(self, version: int) -> Counter[str]:
+        state = self._core.state
+        with state.lock:
+            journal = state.journal()
+            position = journal.position_at(version)
+            entries = () if position is None else tuple(journal.since(position))
+        return Counter(filter(None, map(happening, entries)))
+
+    def changed_between(self, first: int, second: int) -> dict[str, list[Entry]]:
+        state, changed = self._core.state, dict[str, list[Entry]]()
+        with state.lock:
+            journal = state.journal()
+            begin, end = journal.position_at(min(first, second)), journal.position_at(max(first, second))
+            entries = journal.between(begin, end) if begin is not None and end is not None else None
+            for entry in entries or ():
+                changed.setdefault(subject_of(entry), []).append(entry)
+        return changed
 
     def work(self) -> Work:
         core, options = self._core, self._options

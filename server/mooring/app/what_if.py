@@ -18,13 +18,16 @@ from mooring.framework.object_table import KindObjects, ObjectTable
 from mooring.framework.objects import Object
 from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
-from mooring.runtime.answers import NoDeadline
+from mooring.runtime.answers import NoDeadline, Progress
 from mooring.runtime.commit.controllers import controller_of
+from mooring.service.blame_answer import blame
 from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
+from mooring.sessions.blame import OtherRules, other_rules
 from mooring.sessions.change.advice import SECONDS, Advisor
 from mooring.sessions.copies import copy_of, own_claims
 from mooring.sessions.node_groups import NodeGroup
+from mooring.sessions.work_trees import Work
 from mooring_client.v1 import simulation_service_pb2 as pb
 
 
@@ -44,13 +47,18 @@ class Shape:
 
 
 Question = (
-    pb.EstimateCapacityRequest | pb.PlanRemovalRequest | pb.PlanNodeGroupsRequest | pb.SuggestChangesRequest
+    pb.EstimateCapacityRequest
+    | pb.PlanRemovalRequest
+    | pb.PlanNodeGroupsRequest
+    | pb.SuggestChangesRequest
+    | pb.AssignBlameRequest
 )
 Answer = (
     pb.EstimateCapacityResponse
     | pb.PlanRemovalResponse
     | pb.PlanNodeGroupsResponse
     | pb.SuggestChangesResponse
+    | pb.AssignBlameResponse
 )
 
 
@@ -103,9 +111,18 @@ def answered_over(
     objects: Sequence[Object] = (),
 ) -> Answer:
     """As ``answered``, with the manifests' ``pods`` in an existing engine's state."""
-    work, decoder = LiveState(core, options).work(), Decoder()
+    live, decoder = LiveState(core, options), Decoder()
+    work = live.work()
     work.tree.put_objects(objects)
     name_nodes(request, work.tree.snapshot.nodes.index)
+    if isinstance(request, pb.AssignBlameRequest):
+        key = f"{request.pod.reference.namespace}/{request.pod.reference.name}"
+        pod_named(key, pods)
+
+        def others(work: Work, progress: Progress) -> list[OtherRules]:
+            return other_rules(live, work, options.kube_version, options.feature_gates, progress)
+
+        return blame(decoder, work, request, NoDeadline(), others)
     if isinstance(request, pb.SuggestChangesRequest):
         if request.HasField("pod"):
             pod_named(f"{request.pod.reference.namespace}/{request.pod.reference.name}", pods)
@@ -139,6 +156,8 @@ def name_nodes(request: Question, known: Collection[str]) -> None:
     Raises:
         NotFoundError: As ``node_named``.
     """
+    if isinstance(request, pb.AssignBlameRequest) and request.node:
+        request.node = node_named(request.node, known)
     if isinstance(request, pb.PlanRemovalRequest | pb.SuggestChangesRequest):
         request.nodes[:] = [node_named(name, known) for name in request.nodes]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import change, remote
+from mooring.cli.blame import show_blame
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, status_line
 from mooring.cli.flags import (
@@ -87,6 +88,7 @@ def _add_view(flags: Flags) -> None:
     flags.switch("all", "show every node")
     flags.add("node", "NODE", "", "why this node, or why not")
     flags.add("compare", "NODE,NODE", "", "the scores of two nodes side by side", _two)
+    flags.switch("blame", "print the pods, rules, gates and configuration that cost the decision")
     flags.add("what-would-it-take", "NODE", "", "print which changes would send the pod to this node")
 
 
@@ -98,6 +100,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if said:
         complain(said)
         return Exit.USAGE
+    if args.blame:
+        return show_blame(args, options, pod_key(args.pod, args.namespace))
     last = None
     while True:
         with status_line("reading the cluster"):
@@ -118,8 +122,8 @@ def _fault(args: argparse.Namespace) -> str:
         return "give either a POD, or -A and -l to select some" if several else ""
     if not (args.namespace or args.all_namespaces or args.selector):
         return "name a POD, or select some with -n, -A and -l"
-    if args.attempt or _asked_nodes(args):
-        return "--attempt, --node, --compare and --what-would-it-take are about one POD"
+    if args.attempt or args.blame or _asked_nodes(args):
+        return "--attempt, --blame, --node, --compare and --what-would-it-take are about one POD"
     return ""
 
 

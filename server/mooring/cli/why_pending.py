@@ -72,6 +72,7 @@ def add(commands: Commands) -> None:
     )
     text = "only a server's decisions of the last TIME; 0 = all that it remembers"
     flags.add("window", "TIME", "0", text, seconds)
+    flags.switch("history", "the life of one POD, as a server knows it")
     add_output(flags)
     add_deciding(flags)
     add_unknown_plugins(flags)
@@ -84,6 +85,11 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         complain(said)
         return Exit.USAGE
     selection = selection_of(args)
+    if args.history:
+        if args.server and args.pod:
+            return _run_history(args)
+        complain("--history needs a POD and --server ADDRESS: a process remembers what it did")
+        return Exit.USAGE
     if not args.server:
         return _run_offline(args, options, selection)
     return _run_pod(args) if args.pod else _run_groups(args, selection)
@@ -109,6 +115,41 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
     else:
         print_document(args.output, groups)
     return _exit_code(groups)
+
+
+def _run_history(args: argparse.Namespace) -> int:
+    from mooring.cli.console import print_line, print_table
+    from mooring_client.v1 import decision_service_pb2 as pb
+
+    namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
+    request = pb.GetPodHistoryRequest(namespace=namespace, name=name)
+    found = remote.decide(args, "GetPodHistory", request)
+    moments = [
+        {
+            "time": each.time.ToJsonString(),
+            "kind": pb.PodMomentKind.Name(each.kind).removeprefix("POD_MOMENT_KIND_").lower(),
+            "text": each.text,
+            "seq": each.seq or None,
+        }
+        for each in found.moments
+    ]
+    if args.output != "table":
+        print_document(args.output, {"moments": moments, "since": list(found.since)})
+    elif not moments:
+        print_line(f"nothing is known of pod {namespace}/{name}")
+    else:
+        rows = [
+            (_moment_time(each.time), row["kind"], row["text"], str(row["seq"] or ""))
+            for each, row in zip(found.moments, moments, strict=True)
+        ]
+        print_table(("TIME", "WHAT", "WHY", "#DECISION"), rows)
+        if found.since:
+            print_line(f"since the last decision: {', '.join(found.since)}")
+    return Exit.OK
+
+
+def _moment_time(moment: Timestamp) -> str:
+    return moment.ToJsonString()[:19].replace("T", " ")
 
 
 def _exit_code(groups: Iterable[dict[str, Any]]) -> int:

@@ -68,6 +68,31 @@ class ObjectEntry(msgspec.Struct, frozen=True, gc=False):
 Entry = PodEntry | NodeEntry | ObjectEntry
 
 
+def happening(entry: Entry) -> str:
+    """Return what happened, in words for many; "" = nothing that lets a pod fit or keeps one away."""
+    old, new = entry.old, entry.new
+    verb = "added" if old is None else "gone" if new is None else "changed"
+    if isinstance(entry, PodEntry):
+        was, now = (each is not None and bool(each.node_name) for each in (entry.old, entry.new))
+        if was != now:
+            return "pods placed" if now else "pods left their nodes"
+        return "pods changed" if now else ""
+    if isinstance(entry, NodeEntry):
+        return f"nodes {verb}"
+    return f"{entry.kind.__name__} objects {verb}"
+
+
+def subject_of(entry: Entry) -> str:
+    """Return what an entry is about: ``Pod namespace/name``, ``Node name`` or the like."""
+    if isinstance(entry, PodEntry):
+        record = entry.new or entry.old
+        return f"Pod {record.pod.key}" if record is not None else ""
+    if isinstance(entry, NodeEntry):
+        node = entry.new or entry.old
+        return f"Node {node.metadata.name}" if node is not None else ""
+    return f"{entry.kind.__name__} {'/'.join(filter(None, entry.key))}"
+
+
 class Journal:
     """The last entries, numbered from 0. The caller holds the lock of the tables that are written to.
 

@@ -95,6 +95,8 @@ class Details(msgspec.Struct, gc=False, eq=False):
         start: The first row of a search that ends before all nodes are evaluated.
         attempt: Which attempt of the pod it was, 0 without a queue.
         queue_wait: For how many seconds the pod was ready to be tried.
+        woken: The event that woke the pod for the attempt, and when; "" = none is known.
+        gated: The PreEnqueue plugin that last held the pod back before, and since when; "" = none.
         earlier: How many pods of the same dry run had been placed before.
         placed: The pods that this dry run placed one by one, the ``earlier`` ones first; none if they are
             the first of the decision's batch.
@@ -113,6 +115,8 @@ class Details(msgspec.Struct, gc=False, eq=False):
     start: int = 0
     attempt: int = 0
     queue_wait: float = 0.0
+    woken: tuple[str, float] = ("", 0.0)
+    gated: tuple[str, float] = ("", 0.0)
     earlier: int = 0
     placed: Placed = ()
     group: PodGroupInfo | None = None

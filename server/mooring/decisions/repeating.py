@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
+import msgspec
 import numpy as np
 
 from mooring.decisions.decisions import write_choice, write_member, write_why
@@ -40,6 +42,9 @@ from mooring.runtime.answers import (
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
+MOST_CHANGED = 64
+"""Objects that are taken back one by one, to see which change moved the outcome."""
+
 
 class Repeater:
     """Makes decisions again. Safe from any thread.
@@ -57,8 +62,15 @@ class Repeater:
         version_at: Callable[[int], Version | None],
     ) -> None:
         self._journal = journal
+        self._live = live
         self._version_at = version_at
         self._trees = WorkTrees(live, 1)
+
+    def since(self, version: int) -> list[str]:
+        """Return what changed in the live state since a version of it, in words, most first; none also if
+        that is too long ago.
+        """
+        return [f"{count} {what}" for what, count in self._live.happened_since(version).most_common()]
 
     def repeat(
         self, seq: int, progress: Progress, *, all_rejections: bool = False
@@ -70,9 +82,7 @@ class Repeater:
             FailedPreconditionError: It can't be made again (DECISION_NOT_REPEATABLE).
             DeadlineExceededError: The caller no longer waits.
         """
-        record = self._journal.find(seq)
-        if record is None:
-            raise decision_not_found(seq, self._journal)
+        record = self._found(seq)
         with self._state_of(seq, record, progress) as work:
             group = record.details.group
             if group is None:
@@ -81,6 +91,72 @@ class Repeater:
                 member = MemberAgain(work, record, group, progress)
                 again, choice = member.record, member.choice(all_rejections=all_rejections)
             return again, Explanation.of(choice, record.seed)
+
+    def moved_by(self, first: int, second: int, progress: Progress) -> list[tuple[str, ...]]:
+        """Return the smallest sets of inputs that moved the outcome from one decision to another: with the
+        first one's values of them, the second decision comes out as the first. None if both came out alike.
+
+        A change of the state is named by the objects that changed, if few did and one of them alone moved it.
+
+        Raises:
+            NotFoundError, FailedPreconditionError, DeadlineExceededError: As ``repeat``.
+        """
+        one, other = (self._found(seq) for seq in (first, second))
+        if one.node == other.node or one.details.group or other.details.group:
+            return []
+        values = {"pod": one.pod != other.pod, "seed": one.seed != other.seed}
+        values["state"] = one.state_version != other.state_version
+        differing = [name for name, differs in values.items() if differs]
+        found: list[tuple[str, ...]] = []
+        for count in range(1, len(differing) + 1):
+            for chosen in combinations(differing, count):
+                if any(set(known) <= set(chosen) for known in found):
+                    continue
+                if self._node_with(one, other, second, chosen, progress) == one.node:
+                    found.append(chosen)
+        if ("state",) in found:
+            found.remove(("state",))
+            found.extend(self._objects_moving(one, other, second, progress) or [("state",)])
+        return found
+
+    def _found(self, seq: int) -> Record:
+        record = self._journal.find(seq)
+        if record is None:
+            raise decision_not_found(seq, self._journal)
+        return record
+
+    def _node_with(
+        self, one: Record, other: Record, seq: int, inputs: Sequence[str], progress: Progress
+    ) -> str:
+        """Return the node of a decision with some inputs of another one."""
+        mixed = msgspec.structs.replace(
+            other,
+            pod=one.pod if "pod" in inputs else other.pod,
+            seed=one.seed if "seed" in inputs else other.seed,
+            state_version=one.state_version if "state" in inputs else other.state_version,
+        )
+        with self._state_of(seq, mixed, progress) as work:
+            return _decided_again(work, mixed, progress, all_rejections=False)[0].node
+
+    def _objects_moving(
+        self, one: Record, other: Record, seq: int, progress: Progress
+    ) -> list[tuple[str, ...]]:
+        """Return the objects whose change alone moved the outcome; none if too many changed."""
+        found: list[tuple[str, ...]] = []
+        with self._state_of(seq, other, progress) as work:
+            changes = self._live.changed_between(one.state_version, other.state_version)
+            for name, entries in changes.items() if len(changes) <= MOST_CHANGED else ():
+                if name == f"Pod {one.pod.key}":
+                    continue
+                work.tree.undo(entries)
+                try:
+                    node = _decided_again(work, other, progress, all_rejections=False)[0].node
+                finally:
+                    work.go_back()
+                    work.tree.redo(entries)
+                if node == one.node:
+                    found.append((name,))
+        return found
 
     @contextmanager
     def _state_of(self, seq: int, record: Record, progress: Progress) -> Iterator[Work]:

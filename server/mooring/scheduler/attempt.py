@@ -145,6 +145,8 @@ class AttemptLog:
             start=attempt.start or 0,
             attempt=item.attempts,
             queue_wait=max(0.0, now - item.queued_at),
+            woken=item.woken,
+            gated=item.gated,
             group=None if group is None else group.info,
         )
         return record

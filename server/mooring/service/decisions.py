@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -13,11 +13,14 @@ import grpc
 
 from mooring.decisions.asking import UndecidedPods
 from mooring.decisions.decisions import Decisions
+from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.life import Moment, life_of
 from mooring.decisions.listed_pod import ListedPod
 from mooring.decisions.records import DecisionResult, Record
 from mooring.decisions.repeating import Repeater, decision_not_found
 from mooring.decisions.summary import ReasonGroup, UnplacedPod, grouped, summarize
+from mooring.decisions.time_line import Span, percentile, time_line
 from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
@@ -43,13 +46,13 @@ from mooring.service.wire.decision_messages import (
     result_message,
     timestamp,
 )
-from mooring.service.wire.objects import label_matcher, pod_reference
+from mooring.service.wire.objects import label_matcher, pod_reference, referenced_pod
 from mooring.service.wire.parts import parts
 from mooring.serving.calls.threads import waiting
 from mooring.sessions.change.advice import SECONDS, Advisor
 from mooring.sessions.work_trees import Work
 from mooring_client.v1 import decision_service_pb2 as pb
-from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import nodes_pb2, objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceServicer
 
@@ -68,6 +71,10 @@ WATCHED_TOGETHER = 256
 
 MOST_QUEUED = 100_000
 EXAMPLES = 3
+MOST_CAUSES = 10
+"""Causes of a span that are listed,"""
+LONGEST_LINE_SECONDS = 30 * 86_400.0
+"""and how long all spans may be."""
 ADVISING_SECONDS = 1.0
 """How long SummarizeReasons looks for advice at most."""
 PLACES = {
@@ -264,9 +271,46 @@ class DecisionServicer(DecisionServiceServicer):
             nodes = node_differences(one, other)
             answer.nodes.extend(nodes[:limit])
             answer.node_count = len(nodes)
+            with suppress(FailedPreconditionError, UnimplementedError):
+                moved = self._repeater().moved_by(request.first_seq, request.second_seq, progress)
+                answer.moved_by.extend(pb.MovedInputs(inputs=inputs) for inputs in moved)
             return answer
 
         return self._run(context, compare)
+
+    def GetPodHistory(
+        self, request: pb.GetPodHistoryRequest, context: grpc.ServicerContext
+    ) -> pb.GetPodHistoryResponse:
+        missing = [field for field in ("namespace", "name") if not getattr(request, field)]
+        InvalidArgumentError.raise_if_any([FieldError(field, "is missing") for field in missing])
+        where = DecisionFilter(namespace=request.namespace, pod=request.name)
+        found = self._decisions().journal.newest(MOST_LISTED, where)
+        reference_ = objects_pb2.PodReference(namespace=request.namespace, name=request.name)
+        pod = referenced_pod(self._backend.engine.state, reference_, "")
+        key = f"{request.namespace}/{request.name}"
+        queue = self._backend.queue() if self._backend.queue is not None else ()
+        queued = next((each for each in queue if each.pod.key == key), None)
+        moments = life_of(found, pod, queued)
+        last = next((record for _, record in reversed(found) if record.state_version), None)
+        waits = last is not None and last.result is not DecisionResult.SCHEDULED
+        repeater = self._backend.repeater
+        since = repeater.since(last.state_version) if waits and last is not None and repeater else ()
+        return pb.GetPodHistoryResponse(moments=map(_moment, moments), since=since)
+
+    def GetTimeLine(
+        self, request: pb.GetTimeLineRequest, context: grpc.ServicerContext
+    ) -> pb.GetTimeLineResponse:
+        journal, count = self._decisions().journal, _limit(request.span_count, MOST_LISTED, default=60)
+        window = request.window.ToNanoseconds() / 1e9 or 3_600.0
+        if not 0 < window <= LONGEST_LINE_SECONDS:
+            raise InvalidArgumentError.at("window", "must be between 0 and 30 days")
+        now, where = time.time(), {"namespace": request.namespace, "profile": request.profile}
+        spans = time_line(journal, now - window, now, count, known=self._is_pending, **where)
+        response = pb.GetTimeLineResponse(spans=map(_span, spans))
+        first = next(journal.entries_after(0), None)
+        if first is not None:
+            response.first_time.CopyFrom(timestamp(first[1].time))
+        return response
 
     def ListQueue(self, request: pb.ListQueueRequest, context: grpc.ServicerContext) -> pb.ListQueueResponse:
         if self._backend.queue is None:
@@ -454,6 +498,31 @@ def advise(
     message.advice_partial = not found.complete
     if found.options and found.options[0].steps:
         message.advice.CopyFrom(option_message(found.options[0]))
+
+
+def _moment(moment: Moment) -> pb.PodMoment:
+    kind = pb.PodMomentKind.Value(f"POD_MOMENT_KIND_{moment.kind.name}")
+    return pb.PodMoment(time=timestamp(moment.time), kind=kind, text=moment.text, seq=moment.seq)
+
+
+def _span(span: Span) -> pb.TimeSpan:
+    message = pb.TimeSpan(
+        begin_time=timestamp(span.begin),
+        decision_count=span.decided,
+        placed_count=span.placed,
+        pending_count=span.pending.total(),
+        causes=[
+            pb.PendingCause(plugin=plugin, reason=reason, pod_count=count)
+            for (plugin, reason), count in span.pending.most_common(MOST_CAUSES)
+        ],
+    )
+    if span.durations:
+        message.duration_p50.CopyFrom(duration(percentile(span.durations, 50)))
+        message.duration_p99.CopyFrom(duration(percentile(span.durations, 99)))
+    if span.waits:
+        message.wait_p50.CopyFrom(duration(percentile(span.waits, 50)))
+        message.wait_p99.CopyFrom(duration(percentile(span.waits, 99)))
+    return message
 
 
 def _queued(waiting_pod: ListedPod, last_seq: int) -> pb.QueuedPod:

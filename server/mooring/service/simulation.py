@@ -13,6 +13,7 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.answers import Progress
 from mooring.service.backend import Backend, ObjectDecoder
+from mooring.service.blame_answer import blame
 from mooring.service.calls.access import client_name
 from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.change_answer import change
@@ -29,6 +30,7 @@ Request = TypeVar(
     pb.PlanRemovalRequest,
     pb.PlanNodeGroupsRequest,
     pb.SuggestChangesRequest,
+    pb.AssignBlameRequest,
 )
 Response = TypeVar("Response")
 
@@ -153,6 +155,13 @@ class SimulationServicer(SimulationServiceServicer):
         self, request: pb.SuggestChangesRequest, context: grpc.ServicerContext
     ) -> pb.SuggestChangesResponse:
         return self._answered(partial(change, advisor=self._backend.advisor), request, context)
+
+    def AssignBlame(
+        self, request: pb.AssignBlameRequest, context: grpc.ServicerContext
+    ) -> pb.AssignBlameResponse:
+        version, gates = self._backend.kube_version, self._backend.feature_gates
+        others = partial(self._sessions.other_rules, version, gates)
+        return self._answered(partial(blame, others=others), request, context)
 
     def _answered(
         self,

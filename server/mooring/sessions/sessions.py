@@ -19,6 +19,7 @@ from mooring.framework.errors import (
 )
 from mooring.runtime.answers import Progress
 from mooring.serving.shares import Shares
+from mooring.sessions.blame import OtherRules, other_rules
 from mooring.sessions.versions import CHANGE_BYTES, Policy, Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
@@ -211,6 +212,12 @@ class Sessions:
         """End a session; sessions that were opened from it go on."""
         with self._lock:
             self._forget(session)
+
+    def other_rules(
+        self, kube_version: str, gates: Mapping[str, bool], work: Work, progress: Progress
+    ) -> list[OtherRules]:
+        """As the function of that name."""
+        return other_rules(self._live, work, kube_version, gates, progress)
 
     @contextmanager
     def asking(self, progress: Progress) -> Iterator[Work]:

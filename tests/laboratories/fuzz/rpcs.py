@@ -168,6 +168,8 @@ def _decisions() -> list[Message]:
         decision_pb.ExplainAtRequest(seq=1, all_rejections=True),
         decision_pb.SummarizeReasonsRequest(window=Duration(seconds=60), namespace="default"),
         decision_pb.CompareDecisionsRequest(first_seq=1, second_seq=2, limit=3),
+        decision_pb.GetPodHistoryRequest(namespace="default", name="p0"),
+        decision_pb.GetTimeLineRequest(window=Duration(seconds=60), span_count=3),
         decision_pb.ListQueueRequest(namespace="default", places=[decision_pb.QUEUE_PLACE_ACTIVE], limit=2),
     ]
 
@@ -190,6 +192,9 @@ def _simulations() -> list[Message]:
         simulation_pb.OpenSessionRequest(from_session=SESSION),
         simulation_pb.PlanRemovalRequest(nodes=["n0", "n1"], cumulative=True),
         simulation_pb.PlanRemovalRequest(session=SESSION),
+        simulation_pb.AssignBlameRequest(
+            pod=PodSource(reference=PodReference(namespace="default", name="p0")), node="n1", most=2
+        ),
     ]
 
 

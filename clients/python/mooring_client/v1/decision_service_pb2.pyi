@@ -102,6 +102,50 @@ DECISION_RESULT_FAILED: DecisionResult.ValueType  # 4
 """A plugin raised, or returned an invalid value: whether the pod fits is not known."""
 Global___DecisionResult: _TypeAlias = DecisionResult  # noqa: Y015
 
+class _PodMomentKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PodMomentKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PodMomentKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    POD_MOMENT_KIND_UNSPECIFIED: _PodMomentKind.ValueType  # 0
+    """Never sent."""
+    POD_MOMENT_KIND_CREATED: _PodMomentKind.ValueType  # 1
+    """It was created."""
+    POD_MOMENT_KIND_GATED: _PodMomentKind.ValueType  # 2
+    """A PreEnqueue plugin kept it out of the queue."""
+    POD_MOMENT_KIND_WOKEN: _PodMomentKind.ValueType  # 3
+    """An event, or the sweep, woke it."""
+    POD_MOMENT_KIND_REJECTED: _PodMomentKind.ValueType  # 4
+    """It was tried, and no node took it."""
+    POD_MOMENT_KIND_FAILED: _PodMomentKind.ValueType  # 5
+    """It was tried, and the attempt failed."""
+    POD_MOMENT_KIND_PLACED: _PodMomentKind.ValueType  # 6
+    """It got a node."""
+    POD_MOMENT_KIND_WAITS: _PodMomentKind.ValueType  # 7
+    """It waits now."""
+
+class PodMomentKind(_PodMomentKind, metaclass=_PodMomentKindEnumTypeWrapper):
+    """What happens to a pod."""
+
+POD_MOMENT_KIND_UNSPECIFIED: PodMomentKind.ValueType  # 0
+"""Never sent."""
+POD_MOMENT_KIND_CREATED: PodMomentKind.ValueType  # 1
+"""It was created."""
+POD_MOMENT_KIND_GATED: PodMomentKind.ValueType  # 2
+"""A PreEnqueue plugin kept it out of the queue."""
+POD_MOMENT_KIND_WOKEN: PodMomentKind.ValueType  # 3
+"""An event, or the sweep, woke it."""
+POD_MOMENT_KIND_REJECTED: PodMomentKind.ValueType  # 4
+"""It was tried, and no node took it."""
+POD_MOMENT_KIND_FAILED: PodMomentKind.ValueType  # 5
+"""It was tried, and the attempt failed."""
+POD_MOMENT_KIND_PLACED: PodMomentKind.ValueType  # 6
+"""It got a node."""
+POD_MOMENT_KIND_WAITS: PodMomentKind.ValueType  # 7
+"""It waits now."""
+Global___PodMomentKind: _TypeAlias = PodMomentKind  # noqa: Y015
+
 class _QueuePlace:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -201,6 +245,10 @@ class Decision(_message.Message):
     CONTROLLER_NAME_FIELD_NUMBER: _builtins.int
     VICTIMS_FIELD_NUMBER: _builtins.int
     VIOLATED_BUDGETS_FIELD_NUMBER: _builtins.int
+    WOKEN_BY_FIELD_NUMBER: _builtins.int
+    WOKEN_TIME_FIELD_NUMBER: _builtins.int
+    GATED_BY_FIELD_NUMBER: _builtins.int
+    GATED_TIME_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     """Its number, 1 or more: one more than that of the decision before."""
     kind: Global___DecisionKind.ValueType
@@ -235,6 +283,12 @@ class Decision(_message.Message):
     """The kind of the pod's controller, such as "ReplicaSet". Empty without one."""
     controller_name: _builtins.str
     """The controller's name."""
+    woken_by: _builtins.str
+    """The event that woke the pod for this attempt, as the metric scheduler_queue_incoming_pods_total names it: "NodeAdd",
+    "UnschedulableTimeout" for the sweep. Empty where the process has no queue.
+    """
+    gated_by: _builtins.str
+    """The PreEnqueue plugin that last kept the pod out of the queue. Empty if none did."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When it was made."""
@@ -275,6 +329,14 @@ class Decision(_message.Message):
     def violated_budgets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The disruption budgets that don't allow all victims to go, as NAMESPACE/NAME, sorted."""
 
+    @_builtins.property
+    def woken_time(self) -> _timestamp_pb2.Timestamp:
+        """When it woke the pod. Present with woken_by."""
+
+    @_builtins.property
+    def gated_time(self) -> _timestamp_pb2.Timestamp:
+        """Since when. Present with gated_by."""
+
     def __init__(
         self,
         *,
@@ -305,10 +367,14 @@ class Decision(_message.Message):
         controller_name: _builtins.str = ...,
         victims: _abc.Iterable[_builtins.str] | None = ...,
         violated_budgets: _abc.Iterable[_builtins.str] | None = ...,
+        woken_by: _builtins.str = ...,
+        woken_time: _timestamp_pb2.Timestamp | None = ...,
+        gated_by: _builtins.str = ...,
+        gated_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["dominant", b"dominant", "duration", b"duration", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "time", b"time", "verdict", b"verdict"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["dominant", b"dominant", "duration", b"duration", "gated_time", b"gated_time", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "time", b"time", "verdict", b"verdict", "woken_time", b"woken_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "dominant", b"dominant", "duration", b"duration", "evaluated_count", b"evaluated_count", "explained", b"explained", "feasible_count", b"feasible_count", "kind", b"kind", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "rejecting_plugins", b"rejecting_plugins", "result", b"result", "runner_up_node", b"runner_up_node", "runner_up_total", b"runner_up_total", "seed", b"seed", "seq", b"seq", "tie_count", b"tie_count", "time", b"time", "total", b"total", "trace_id", b"trace_id", "verdict", b"verdict", "victims", b"victims", "violated_budgets", b"violated_budgets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "dominant", b"dominant", "duration", b"duration", "evaluated_count", b"evaluated_count", "explained", b"explained", "feasible_count", b"feasible_count", "gated_by", b"gated_by", "gated_time", b"gated_time", "kind", b"kind", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "rejecting_plugins", b"rejecting_plugins", "result", b"result", "runner_up_node", b"runner_up_node", "runner_up_total", b"runner_up_total", "seed", b"seed", "seq", b"seq", "tie_count", b"tie_count", "time", b"time", "total", b"total", "trace_id", b"trace_id", "verdict", b"verdict", "victims", b"victims", "violated_budgets", b"violated_budgets", "woken_by", b"woken_by", "woken_time", b"woken_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -919,6 +985,260 @@ class SummarizeReasonsResponse(_message.Message):
 Global___SummarizeReasonsResponse: _TypeAlias = SummarizeReasonsResponse  # noqa: Y015
 
 @_typing.final
+class PodMoment(_message.Message):
+    """A moment in the life of a pod."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    SEQ_FIELD_NUMBER: _builtins.int
+    kind: Global___PodMomentKind.ValueType
+    """What happened."""
+    text: _builtins.str
+    """The event, plugin, reason or node, in words."""
+    seq: _builtins.int
+    """The decision. 0 if it was none."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was."""
+
+    def __init__(
+        self,
+        *,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        kind: Global___PodMomentKind.ValueType = ...,
+        text: _builtins.str = ...,
+        seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "seq", b"seq", "text", b"text", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PodMoment: _TypeAlias = PodMoment  # noqa: Y015
+
+@_typing.final
+class GetPodHistoryRequest(_message.Message):
+    """Request of DecisionService.GetPodHistory."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    namespace: _builtins.str
+    """REQUIRED. The pod's namespace."""
+    name: _builtins.str
+    """REQUIRED. The pod's name."""
+    def __init__(
+        self,
+        *,
+        namespace: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "namespace", b"namespace"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPodHistoryRequest: _TypeAlias = GetPodHistoryRequest  # noqa: Y015
+
+@_typing.final
+class GetPodHistoryResponse(_message.Message):
+    """Response of DecisionService.GetPodHistory."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MOMENTS_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def moments(self) -> _containers.RepeatedCompositeFieldContainer[Global___PodMoment]:
+        """The moments, the oldest first. Decisions that the journal has forgotten are missing."""
+
+    @_builtins.property
+    def since(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What changed in the cluster since the last decision, such as "3 pods placed", most first. Empty also if that is no longer known."""
+
+    def __init__(
+        self,
+        *,
+        moments: _abc.Iterable[Global___PodMoment] | None = ...,
+        since: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["moments", b"moments", "since", b"since"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPodHistoryResponse: _TypeAlias = GetPodHistoryResponse  # noqa: Y015
+
+@_typing.final
+class GetTimeLineRequest(_message.Message):
+    """Request of DecisionService.GetTimeLine."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WINDOW_FIELD_NUMBER: _builtins.int
+    SPAN_COUNT_FIELD_NUMBER: _builtins.int
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    span_count: _builtins.int
+    """OPTIONAL. How many spans, 1 to 1,000; default 60."""
+    namespace: _builtins.str
+    """OPTIONAL. Pods of this namespace; default all."""
+    profile: _builtins.str
+    """OPTIONAL. Decisions of this profile; default all."""
+    @_builtins.property
+    def window(self) -> _duration_pb2.Duration:
+        """OPTIONAL. How far back; default an hour, 30 days at most."""
+
+    def __init__(
+        self,
+        *,
+        window: _duration_pb2.Duration | None = ...,
+        span_count: _builtins.int = ...,
+        namespace: _builtins.str = ...,
+        profile: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["window", b"window"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["namespace", b"namespace", "profile", b"profile", "span_count", b"span_count", "window", b"window"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetTimeLineRequest: _TypeAlias = GetTimeLineRequest  # noqa: Y015
+
+@_typing.final
+class PendingCause(_message.Message):
+    """Pods that are pending for one cause."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLUGIN_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    POD_COUNT_FIELD_NUMBER: _builtins.int
+    plugin: _builtins.str
+    """The plugin. Empty if it was none."""
+    reason: _builtins.str
+    """The dominant reason."""
+    pod_count: _builtins.int
+    """How many pods."""
+    def __init__(
+        self,
+        *,
+        plugin: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        pod_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "pod_count", b"pod_count", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PendingCause: _TypeAlias = PendingCause  # noqa: Y015
+
+@_typing.final
+class TimeSpan(_message.Message):
+    """A span of time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEGIN_TIME_FIELD_NUMBER: _builtins.int
+    DECISION_COUNT_FIELD_NUMBER: _builtins.int
+    PLACED_COUNT_FIELD_NUMBER: _builtins.int
+    DURATION_P50_FIELD_NUMBER: _builtins.int
+    DURATION_P99_FIELD_NUMBER: _builtins.int
+    WAIT_P50_FIELD_NUMBER: _builtins.int
+    WAIT_P99_FIELD_NUMBER: _builtins.int
+    PENDING_COUNT_FIELD_NUMBER: _builtins.int
+    CAUSES_FIELD_NUMBER: _builtins.int
+    decision_count: _builtins.int
+    """How many decisions to place a pod were made."""
+    placed_count: _builtins.int
+    """How many of them placed one."""
+    pending_count: _builtins.int
+    """How many pods were known to have no node at its end."""
+    @_builtins.property
+    def begin_time(self) -> _timestamp_pb2.Timestamp:
+        """When it began."""
+
+    @_builtins.property
+    def duration_p50(self) -> _duration_pb2.Duration:
+        """The median duration of a decision. Absent without decisions, as the next one."""
+
+    @_builtins.property
+    def duration_p99(self) -> _duration_pb2.Duration:
+        """The duration that one in a hundred decisions exceeds."""
+
+    @_builtins.property
+    def wait_p50(self) -> _duration_pb2.Duration:
+        """How long placed pods had been ready: the median. Absent if no pod came from a queue, as the next one."""
+
+    @_builtins.property
+    def wait_p99(self) -> _duration_pb2.Duration:
+        """The time that one in a hundred exceeds."""
+
+    @_builtins.property
+    def causes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PendingCause]:
+        """The same by cause, most pods first; 10 at most."""
+
+    def __init__(
+        self,
+        *,
+        begin_time: _timestamp_pb2.Timestamp | None = ...,
+        decision_count: _builtins.int = ...,
+        placed_count: _builtins.int = ...,
+        duration_p50: _duration_pb2.Duration | None = ...,
+        duration_p99: _duration_pb2.Duration | None = ...,
+        wait_p50: _duration_pb2.Duration | None = ...,
+        wait_p99: _duration_pb2.Duration | None = ...,
+        pending_count: _builtins.int = ...,
+        causes: _abc.Iterable[Global___PendingCause] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begin_time", b"begin_time", "duration_p50", b"duration_p50", "duration_p99", b"duration_p99", "wait_p50", b"wait_p50", "wait_p99", b"wait_p99"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["begin_time", b"begin_time", "causes", b"causes", "decision_count", b"decision_count", "duration_p50", b"duration_p50", "duration_p99", b"duration_p99", "pending_count", b"pending_count", "placed_count", b"placed_count", "wait_p50", b"wait_p50", "wait_p99", b"wait_p99"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimeSpan: _TypeAlias = TimeSpan  # noqa: Y015
+
+@_typing.final
+class GetTimeLineResponse(_message.Message):
+    """Response of DecisionService.GetTimeLine."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SPANS_FIELD_NUMBER: _builtins.int
+    FIRST_TIME_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def spans(self) -> _containers.RepeatedCompositeFieldContainer[Global___TimeSpan]:
+        """The spans, the oldest first."""
+
+    @_builtins.property
+    def first_time(self) -> _timestamp_pb2.Timestamp:
+        """The oldest decision that the journal still has: what was before is not counted. Absent without one."""
+
+    def __init__(
+        self,
+        *,
+        spans: _abc.Iterable[Global___TimeSpan] | None = ...,
+        first_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first_time", b"first_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_time", b"first_time", "spans", b"spans"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetTimeLineResponse: _TypeAlias = GetTimeLineResponse  # noqa: Y015
+
+@_typing.final
 class CompareDecisionsRequest(_message.Message):
     """Request of DecisionService.CompareDecisions."""
 
@@ -1045,6 +1365,7 @@ class CompareDecisionsResponse(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     NODE_COUNT_FIELD_NUMBER: _builtins.int
     UNEXPLAINED_FIELD_NUMBER: _builtins.int
+    MOVED_BY_FIELD_NUMBER: _builtins.int
     node_count: _builtins.int
     """How many such nodes there are."""
     unexplained: _builtins.str
@@ -1065,6 +1386,12 @@ class CompareDecisionsResponse(_message.Message):
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeDifference]:
         """Nodes about which they differ, selected ones first, then by the difference of totals. Empty if one can't be explained."""
 
+    @_builtins.property
+    def moved_by(self) -> _containers.RepeatedCompositeFieldContainer[Global___MovedInputs]:
+        """The inputs that moved the outcome: with the first decision's value of all inputs of one set, and of no smaller one, the
+        second decision comes out as the first. Empty if both have the same node, or if that can't be tried.
+        """
+
     def __init__(
         self,
         *,
@@ -1074,14 +1401,41 @@ class CompareDecisionsResponse(_message.Message):
         nodes: _abc.Iterable[Global___NodeDifference] | None = ...,
         node_count: _builtins.int = ...,
         unexplained: _builtins.str = ...,
+        moved_by: _abc.Iterable[Global___MovedInputs] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "second", b"second"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fields", b"fields", "first", b"first", "node_count", b"node_count", "nodes", b"nodes", "second", b"second", "unexplained", b"unexplained"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fields", b"fields", "first", b"first", "moved_by", b"moved_by", "node_count", b"node_count", "nodes", b"nodes", "second", b"second", "unexplained", b"unexplained"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CompareDecisionsResponse: _TypeAlias = CompareDecisionsResponse  # noqa: Y015
+
+@_typing.final
+class MovedInputs(_message.Message):
+    """Inputs that together moved the outcome of a decision."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INPUTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def inputs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The inputs: "pod", "seed", or of the cluster's state "Pod NAMESPACE/NAME", "Node NAME" or "KIND NAMESPACE/NAME"; "state" if
+        it can't be narrowed down.
+        """
+
+    def __init__(
+        self,
+        *,
+        inputs: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["inputs", b"inputs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MovedInputs: _TypeAlias = MovedInputs  # noqa: Y015
 
 @_typing.final
 class ListQueueRequest(_message.Message):

@@ -84,6 +84,16 @@ class DecisionServiceStub:
                 request_serializer=mooring_dot_v1_dot_decision__service__pb2.CompareDecisionsRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_decision__service__pb2.CompareDecisionsResponse.FromString,
                 _registered_method=True)
+        self.GetPodHistory = channel.unary_unary(
+                '/mooring.v1.DecisionService/GetPodHistory',
+                request_serializer=mooring_dot_v1_dot_decision__service__pb2.GetPodHistoryRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_decision__service__pb2.GetPodHistoryResponse.FromString,
+                _registered_method=True)
+        self.GetTimeLine = channel.unary_unary(
+                '/mooring.v1.DecisionService/GetTimeLine',
+                request_serializer=mooring_dot_v1_dot_decision__service__pb2.GetTimeLineRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_decision__service__pb2.GetTimeLineResponse.FromString,
+                _registered_method=True)
         self.ListQueue = channel.unary_unary(
                 '/mooring.v1.DecisionService/ListQueue',
                 request_serializer=mooring_dot_v1_dot_decision__service__pb2.ListQueueRequest.SerializeToString,
@@ -204,6 +214,31 @@ class DecisionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPodHistory(self, request, context):
+        """The life of one pod as the process knows it: created, gated, woken, tried, rejected, placed; and what it waits for now.
+
+        | condition                                      | code      | what the caller does next             |
+        |------------------------------------------------|-----------|---------------------------------------|
+        | told; without moments nothing is known         | OK        | reads it                              |
+        | otherwise                                      |           | see the service                       |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetTimeLine(self, request, context):
+        """The last hours in spans of equal length: decisions, their duration, how long pods waited, and which pods were pending for
+        which cause.
+
+        | condition                                      | code      | what the caller does next             |
+        |------------------------------------------------|-----------|---------------------------------------|
+        | told                                           | OK        | draws it                              |
+        | otherwise                                      |           | see the service                       |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListQueue(self, request, context):
         """Lists the pods in the scheduler's queue and what would wake each.
 
@@ -255,6 +290,16 @@ def add_DecisionServiceServicer_to_server(servicer, server):
                     servicer.CompareDecisions,
                     request_deserializer=mooring_dot_v1_dot_decision__service__pb2.CompareDecisionsRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_decision__service__pb2.CompareDecisionsResponse.SerializeToString,
+            ),
+            'GetPodHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPodHistory,
+                    request_deserializer=mooring_dot_v1_dot_decision__service__pb2.GetPodHistoryRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_decision__service__pb2.GetPodHistoryResponse.SerializeToString,
+            ),
+            'GetTimeLine': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTimeLine,
+                    request_deserializer=mooring_dot_v1_dot_decision__service__pb2.GetTimeLineRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_decision__service__pb2.GetTimeLineResponse.SerializeToString,
             ),
             'ListQueue': grpc.unary_unary_rpc_method_handler(
                     servicer.ListQueue,
@@ -466,6 +511,60 @@ class DecisionService:
             '/mooring.v1.DecisionService/CompareDecisions',
             mooring_dot_v1_dot_decision__service__pb2.CompareDecisionsRequest.SerializeToString,
             mooring_dot_v1_dot_decision__service__pb2.CompareDecisionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPodHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.DecisionService/GetPodHistory',
+            mooring_dot_v1_dot_decision__service__pb2.GetPodHistoryRequest.SerializeToString,
+            mooring_dot_v1_dot_decision__service__pb2.GetPodHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetTimeLine(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.DecisionService/GetTimeLine',
+            mooring_dot_v1_dot_decision__service__pb2.GetTimeLineRequest.SerializeToString,
+            mooring_dot_v1_dot_decision__service__pb2.GetTimeLineResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -115,6 +115,23 @@ class DecisionServiceStub:
      | one is forgotten (DECISION_NOT_FOUND)          | NOT_FOUND | lists what there is                   |
      | otherwise                                      |           | see the service                       |
     """
+    GetPodHistory: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.GetPodHistoryRequest, _decision_service_pb2.GetPodHistoryResponse]
+    """The life of one pod as the process knows it: created, gated, woken, tried, rejected, placed; and what it waits for now.
+
+     | condition                                      | code      | what the caller does next             |
+     |------------------------------------------------|-----------|---------------------------------------|
+     | told; without moments nothing is known         | OK        | reads it                              |
+     | otherwise                                      |           | see the service                       |
+    """
+    GetTimeLine: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.GetTimeLineRequest, _decision_service_pb2.GetTimeLineResponse]
+    """The last hours in spans of equal length: decisions, their duration, how long pods waited, and which pods were pending for
+    which cause.
+
+     | condition                                      | code      | what the caller does next             |
+     |------------------------------------------------|-----------|---------------------------------------|
+     | told                                           | OK        | draws it                              |
+     | otherwise                                      |           | see the service                       |
+    """
     ListQueue: _grpc.UnaryUnaryMultiCallable[_decision_service_pb2.ListQueueRequest, _decision_service_pb2.ListQueueResponse]
     """Lists the pods in the scheduler's queue and what would wake each.
 
@@ -211,6 +228,23 @@ class DecisionServiceAsyncStub(DecisionServiceStub):
      |------------------------------------------------|-----------|---------------------------------------|
      | compared; an explanation may be missing        | OK        | reads it                              |
      | one is forgotten (DECISION_NOT_FOUND)          | NOT_FOUND | lists what there is                   |
+     | otherwise                                      |           | see the service                       |
+    """
+    GetPodHistory: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.GetPodHistoryRequest, _decision_service_pb2.GetPodHistoryResponse]  # type: ignore[assignment]
+    """The life of one pod as the process knows it: created, gated, woken, tried, rejected, placed; and what it waits for now.
+
+     | condition                                      | code      | what the caller does next             |
+     |------------------------------------------------|-----------|---------------------------------------|
+     | told; without moments nothing is known         | OK        | reads it                              |
+     | otherwise                                      |           | see the service                       |
+    """
+    GetTimeLine: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.GetTimeLineRequest, _decision_service_pb2.GetTimeLineResponse]  # type: ignore[assignment]
+    """The last hours in spans of equal length: decisions, their duration, how long pods waited, and which pods were pending for
+    which cause.
+
+     | condition                                      | code      | what the caller does next             |
+     |------------------------------------------------|-----------|---------------------------------------|
+     | told                                           | OK        | draws it                              |
      | otherwise                                      |           | see the service                       |
     """
     ListQueue: _aio.UnaryUnaryMultiCallable[_decision_service_pb2.ListQueueRequest, _decision_service_pb2.ListQueueResponse]  # type: ignore[assignment]
@@ -348,6 +382,35 @@ class DecisionServiceServicer(metaclass=_abc_1.ABCMeta):
          |------------------------------------------------|-----------|---------------------------------------|
          | compared; an explanation may be missing        | OK        | reads it                              |
          | one is forgotten (DECISION_NOT_FOUND)          | NOT_FOUND | lists what there is                   |
+         | otherwise                                      |           | see the service                       |
+        """
+
+    @_abc_1.abstractmethod
+    def GetPodHistory(
+        self,
+        request: _decision_service_pb2.GetPodHistoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_decision_service_pb2.GetPodHistoryResponse, _abc.Awaitable[_decision_service_pb2.GetPodHistoryResponse]]:
+        """The life of one pod as the process knows it: created, gated, woken, tried, rejected, placed; and what it waits for now.
+
+         | condition                                      | code      | what the caller does next             |
+         |------------------------------------------------|-----------|---------------------------------------|
+         | told; without moments nothing is known         | OK        | reads it                              |
+         | otherwise                                      |           | see the service                       |
+        """
+
+    @_abc_1.abstractmethod
+    def GetTimeLine(
+        self,
+        request: _decision_service_pb2.GetTimeLineRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_decision_service_pb2.GetTimeLineResponse, _abc.Awaitable[_decision_service_pb2.GetTimeLineResponse]]:
+        """The last hours in spans of equal length: decisions, their duration, how long pods waited, and which pods were pending for
+        which cause.
+
+         | condition                                      | code      | what the caller does next             |
+         |------------------------------------------------|-----------|---------------------------------------|
+         | told                                           | OK        | draws it                              |
          | otherwise                                      |           | see the service                       |
         """
 

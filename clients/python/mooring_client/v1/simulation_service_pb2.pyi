@@ -104,6 +104,38 @@ CHANGE_KIND_LABEL. No pods move in the same set. Not offered for groups.
 """
 Global___ChangeKind: _TypeAlias = ChangeKind  # noqa: Y015
 
+class _BlamedKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _BlamedKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BlamedKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    BLAMED_KIND_UNSPECIFIED: _BlamedKind.ValueType  # 0
+    """Never sent."""
+    BLAMED_KIND_POD: _BlamedKind.ValueType  # 1
+    """A pod that is on a node."""
+    BLAMED_KIND_RULE: _BlamedKind.ValueType  # 2
+    """A plugin of the profile."""
+    BLAMED_KIND_GATE: _BlamedKind.ValueType  # 3
+    """A feature gate that differs from the release's default."""
+    BLAMED_KIND_CONFIGURATION: _BlamedKind.ValueType  # 4
+    """The configuration, in place of which the defaults would be in force."""
+
+class BlamedKind(_BlamedKind, metaclass=_BlamedKindEnumTypeWrapper):
+    """The kinds of input that a decision may depend on."""
+
+BLAMED_KIND_UNSPECIFIED: BlamedKind.ValueType  # 0
+"""Never sent."""
+BLAMED_KIND_POD: BlamedKind.ValueType  # 1
+"""A pod that is on a node."""
+BLAMED_KIND_RULE: BlamedKind.ValueType  # 2
+"""A plugin of the profile."""
+BLAMED_KIND_GATE: BlamedKind.ValueType  # 3
+"""A feature gate that differs from the release's default."""
+BLAMED_KIND_CONFIGURATION: BlamedKind.ValueType  # 4
+"""The configuration, in place of which the defaults would be in force."""
+Global___BlamedKind: _TypeAlias = BlamedKind  # noqa: Y015
+
 @_typing.final
 class Session(_message.Message):
     """A session."""
@@ -1548,3 +1580,155 @@ class SuggestChangesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SuggestChangesResponse: _TypeAlias = SuggestChangesResponse  # noqa: Y015
+
+@_typing.final
+class AssignBlameRequest(_message.Message):
+    """Request of SimulationService.AssignBlame."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    POD_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    MOST_FIELD_NUMBER: _builtins.int
+    session: _builtins.str
+    """OPTIONAL. The session; default the current live state."""
+    node: _builtins.str
+    """OPTIONAL. Why not this node? Default: why no node takes the pod, or why it goes where it goes."""
+    profile: _builtins.str
+    """OPTIONAL. The profile; default as SchedulingService says."""
+    seed: _builtins.int
+    """OPTIONAL. Decides between nodes of equal totals; default 0."""
+    most: _builtins.int
+    """OPTIONAL. The most inputs of a set, 1 to 3; default 2."""
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodSource:
+        """REQUIRED. The pod."""
+
+    def __init__(
+        self,
+        *,
+        session: _builtins.str = ...,
+        pod: _objects_pb2.PodSource | None = ...,
+        node: _builtins.str = ...,
+        profile: _builtins.str = ...,
+        seed: _builtins.int = ...,
+        most: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["most", b"most", "node", b"node", "pod", b"pod", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AssignBlameRequest: _TypeAlias = AssignBlameRequest  # noqa: Y015
+
+@_typing.final
+class BlamedInput(_message.Message):
+    """An input."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    kind: Global___BlamedKind.ValueType
+    """Its kind."""
+    name: _builtins.str
+    """The pod as NAMESPACE/NAME, the plugin, or the gate with its value, "NAME=true"."""
+    node: _builtins.str
+    """The pod's node. Empty for other inputs."""
+    def __init__(
+        self,
+        *,
+        kind: Global___BlamedKind.ValueType = ...,
+        name: _builtins.str = ...,
+        node: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "name", b"name", "node", b"node"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BlamedInput: _TypeAlias = BlamedInput  # noqa: Y015
+
+@_typing.final
+class BlamedSet(_message.Message):
+    """A smallest set of inputs without which the decision comes out otherwise."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INPUTS_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    NODE_COUNT_FIELD_NUMBER: _builtins.int
+    node_count: _builtins.int
+    """How many nodes there are."""
+    @_builtins.property
+    def inputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___BlamedInput]:
+        """The inputs."""
+
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Nodes that take the pod then, or the one that is selected then; 3 at most."""
+
+    def __init__(
+        self,
+        *,
+        inputs: _abc.Iterable[Global___BlamedInput] | None = ...,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+        node_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["inputs", b"inputs", "node_count", b"node_count", "nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BlamedSet: _TypeAlias = BlamedSet  # noqa: Y015
+
+@_typing.final
+class AssignBlameResponse(_message.Message):
+    """Response of SimulationService.AssignBlame."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    SETS_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """The selected node. Empty without one."""
+    complete: _builtins.bool
+    """Whether all sets of the size were tried. False in large clusters."""
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration used."""
+
+    @_builtins.property
+    def verdict(self) -> _verdicts_pb2.Verdict:
+        """The verdict on the pod, or on the requested node."""
+
+    @_builtins.property
+    def sets(self) -> _containers.RepeatedCompositeFieldContainer[Global___BlamedSet]:
+        """The sets, those with the fewest inputs first; of pods that are alike and on one node, the first stands for all."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        verdict: _verdicts_pb2.Verdict | None = ...,
+        node: _builtins.str = ...,
+        sets: _abc.Iterable[Global___BlamedSet] | None = ...,
+        complete: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "verdict", b"verdict"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "node", b"node", "provenance", b"provenance", "sets", b"sets", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AssignBlameResponse: _TypeAlias = AssignBlameResponse  # noqa: Y015

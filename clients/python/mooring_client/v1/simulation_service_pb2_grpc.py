@@ -113,6 +113,11 @@ class SimulationServiceStub:
                 request_serializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesResponse.FromString,
                 _registered_method=True)
+        self.AssignBlame = channel.unary_unary(
+                '/mooring.v1.SimulationService/AssignBlame',
+                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.AssignBlameRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.AssignBlameResponse.FromString,
+                _registered_method=True)
 
 
 class SimulationServiceServicer:
@@ -249,6 +254,20 @@ class SimulationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AssignBlame(self, request, context):
+        """Which inputs of a decision cost it: pods, rules of the profile and feature gates without which it would have come out
+        otherwise. Each smallest set of them is tried. Nothing is changed. Idempotent.
+
+        | condition                                           | code                | the caller then                   |
+        |-----------------------------------------------------|---------------------|-----------------------------------|
+        | answered, with or without sets                      | OK                  | reads outcome and complete        |
+        | pod, node or profile unknown                        | NOT_FOUND           | sends what is known               |
+        | otherwise                                           |                     | see the service                   |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SimulationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -306,6 +325,11 @@ def add_SimulationServiceServicer_to_server(servicer, server):
                     servicer.SuggestChanges,
                     request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesResponse.SerializeToString,
+            ),
+            'AssignBlame': grpc.unary_unary_rpc_method_handler(
+                    servicer.AssignBlame,
+                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.AssignBlameRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.AssignBlameResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -629,6 +653,33 @@ class SimulationService:
             '/mooring.v1.SimulationService/SuggestChanges',
             mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesRequest.SerializeToString,
             mooring_dot_v1_dot_simulation__service__pb2.SuggestChangesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AssignBlame(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.SimulationService/AssignBlame',
+            mooring_dot_v1_dot_simulation__service__pb2.AssignBlameRequest.SerializeToString,
+            mooring_dot_v1_dot_simulation__service__pb2.AssignBlameResponse.FromString,
             options,
             channel_credentials,
             insecure,

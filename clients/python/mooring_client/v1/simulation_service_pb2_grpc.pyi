@@ -116,6 +116,16 @@ class SimulationServiceStub:
      | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
      | otherwise                                           |                     | see the service                   |
     """
+    AssignBlame: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.AssignBlameRequest, _simulation_service_pb2.AssignBlameResponse]
+    """Which inputs of a decision cost it: pods, rules of the profile and feature gates without which it would have come out
+    otherwise. Each smallest set of them is tried. Nothing is changed. Idempotent.
+
+     | condition                                           | code                | the caller then                   |
+     |-----------------------------------------------------|---------------------|-----------------------------------|
+     | answered, with or without sets                      | OK                  | reads outcome and complete        |
+     | pod, node or profile unknown                        | NOT_FOUND           | sends what is known               |
+     | otherwise                                           |                     | see the service                   |
+    """
 
 @_typing.type_check_only
 class SimulationServiceAsyncStub(SimulationServiceStub):
@@ -203,6 +213,16 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
      | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
      | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
      | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
+     | otherwise                                           |                     | see the service                   |
+    """
+    AssignBlame: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.AssignBlameRequest, _simulation_service_pb2.AssignBlameResponse]  # type: ignore[assignment]
+    """Which inputs of a decision cost it: pods, rules of the profile and feature gates without which it would have come out
+    otherwise. Each smallest set of them is tried. Nothing is changed. Idempotent.
+
+     | condition                                           | code                | the caller then                   |
+     |-----------------------------------------------------|---------------------|-----------------------------------|
+     | answered, with or without sets                      | OK                  | reads outcome and complete        |
+     | pod, node or profile unknown                        | NOT_FOUND           | sends what is known               |
      | otherwise                                           |                     | see the service                   |
     """
 
@@ -355,6 +375,22 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
          | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
          | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
          | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
+         | otherwise                                           |                     | see the service                   |
+        """
+
+    @_abc_1.abstractmethod
+    def AssignBlame(
+        self,
+        request: _simulation_service_pb2.AssignBlameRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_simulation_service_pb2.AssignBlameResponse, _abc.Awaitable[_simulation_service_pb2.AssignBlameResponse]]:
+        """Which inputs of a decision cost it: pods, rules of the profile and feature gates without which it would have come out
+        otherwise. Each smallest set of them is tried. Nothing is changed. Idempotent.
+
+         | condition                                           | code                | the caller then                   |
+         |-----------------------------------------------------|---------------------|-----------------------------------|
+         | answered, with or without sets                      | OK                  | reads outcome and complete        |
+         | pod, node or profile unknown                        | NOT_FOUND           | sends what is known               |
          | otherwise                                           |                     | see the service                   |
         """
 

@@ -49,6 +49,8 @@ class QueuedEntity(ABC):
         flushed: It was last tried because it had waited long enough, not because of an event.
         flushed_at: When it had last waited long enough, since it was rejected; 0 = not yet.
         kind: ``pod`` or ``podgroup``, as metrics spell it.
+        woken: The event that last made it ready, as metrics name it, and when.
+        gated: The PreEnqueue plugin that last held it back, and since when.
     """
 
     kind: ClassVar[str]
@@ -61,6 +63,8 @@ class QueuedEntity(ABC):
     backoff_ends: float | None = None
     flushed: bool = False
     flushed_at: float = 0.0
+    woken: tuple[str, float] = ("", 0.0)
+    gated: tuple[str, float] = ("", 0.0)
 
     @property
     @abstractmethod
@@ -105,6 +109,7 @@ class QueuedEntity(ABC):
         self.queued_at = now
         self.backoff_ends = None
         self.flushed, self.flushed_at = False, 0.0
+        self.woken = "", 0.0
 
 
 @dataclass(slots=True, eq=False)

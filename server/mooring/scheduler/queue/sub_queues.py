@@ -31,6 +31,9 @@ Incoming = Callable[[str, str, str, int], None]
 The kind is "" for a group that was there before and that gained or lost a pod.
 """
 
+_ON_ITS_WAY = ("BackoffComplete", "PopFromBackoffQ", "ScheduleAttemptFailure")
+"""Events that move what was woken before, or that failed and is tried again anyway."""
+
 _LEADS_TO = {Strategy.AT_ONCE: "active", Strategy.AFTER_BACKOFF: "backoff", Strategy.SKIP: "unschedulable"}
 
 
@@ -153,6 +156,9 @@ class SubQueues:
         return self._arrived("backoff", item, label, known)
 
     def _park(self, item: QueuedEntity, label: str, known: str) -> bool:
+        for each in item.members if item.gated_by else ():
+            if each.gated_by and each.gated[0] != each.gated_by:
+                each.gated = each.gated_by, self._clock.now()
         if item.uid not in self.unschedulable:
             self._count("unschedulable", item, label, known)
         self.unschedulable.put(item)
@@ -176,6 +182,10 @@ class SubQueues:
         return bool(gated_by)
 
     def _arrived(self, queue: str, item: QueuedEntity, label: str, known: str) -> bool:
+        if label not in _ON_ITS_WAY:
+            item.woken = label, self._clock.now()
+            for each in item.members:
+                each.woken = item.woken
         self._count(queue, item, label, known)
         self._wake()
         return True

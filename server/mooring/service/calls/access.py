@@ -109,6 +109,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], Change]]] = {
     _SIMULATION + "PlanRemoval": _reads,
     _SIMULATION + "PlanNodeGroups": _reads,
     _SIMULATION + "SuggestChanges": _reads,
+    _SIMULATION + "AssignBlame": _reads,
     _DECISIONS + "ListDecisions": _reads,
     _DECISIONS + "WatchDecisions": _reads,
     _DECISIONS + "GetDecision": _reads,
@@ -116,6 +117,8 @@ CHANGES: Final[Mapping[str, Callable[[Any], Change]]] = {
     _DECISIONS + "ExplainAtStream": _reads,
     _DECISIONS + "SummarizeReasons": _reads,
     _DECISIONS + "CompareDecisions": _reads,
+    _DECISIONS + "GetPodHistory": _reads,
+    _DECISIONS + "GetTimeLine": _reads,
     _DECISIONS + "ListQueue": _reads,
 }
 """By method, what a request changes. A method that is missing here counts as one that binds."""

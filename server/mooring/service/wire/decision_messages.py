@@ -104,6 +104,11 @@ def write_decision(message: pb.Decision, seq: int, record: Record) -> None:
     message.trace_id = details.trace_id
     if details.attempt:
         message.queue_wait.CopyFrom(duration(details.queue_wait))
+    message.woken_by, message.gated_by = details.woken[0], details.gated[0]
+    if message.woken_by:
+        message.woken_time.CopyFrom(timestamp(details.woken[1]))
+    if message.gated_by:
+        message.gated_time.CopyFrom(timestamp(details.gated[1]))
     if details.why is None:
         message.verdict.code = CODES[Code.SUCCESS]
     else:
