@@ -20,7 +20,7 @@ _TELLING = frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND, DecisionKind.OBS
 
 
 class MomentKind(IntEnum):
-    """What happens; the numbers are those of the contract."""
+    """A kind of moment; the numbers are those of the contract."""
 
     CREATED = auto()
     GATED = auto()
@@ -36,7 +36,7 @@ class Moment(NamedTuple):
 
     Attributes:
         time: When it was, in seconds since the epoch.
-        kind: What happened.
+        kind: Its kind.
         text: The event, plugin, reason or node.
         seq: The decision; 0 = none.
     """

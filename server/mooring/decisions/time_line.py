@@ -17,7 +17,7 @@ _PLACING = frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND, DecisionKind.OBS
 
 
 @dataclass(slots=True)
-class Span:
+class TimeSpan:
     """A span of time.
 
     Attributes:
@@ -46,7 +46,7 @@ def time_line(
     known: Callable[[Record], bool] = lambda _: True,
     namespace: str = "",
     profile: str = "",
-) -> list[Span]:
+) -> list[TimeSpan]:
     """Return spans of equal length.
 
     A pod is pending from a decision without a node to one with a node. Pods that are gone now, and never got
@@ -62,7 +62,7 @@ def time_line(
         profile: Only decisions of this profile; "" = all.
     """
     step = (end - begin) / count
-    spans = [Span(begin + step * number) for number in range(count)]
+    spans = [TimeSpan(begin + step * number) for number in range(count)]
     placed = {uid for _, entry in journal.entries_after(0) for uid in _placed(entry)}
 
     def lasting(record: Record) -> bool:
@@ -76,7 +76,7 @@ def time_line(
             at += 1
         if at == count:
             break
-        inside = spans[at] if entry.time >= begin else Span(0.0)
+        inside = spans[at] if entry.time >= begin else TimeSpan(0.0)
         _count(inside, entry, pending)
     for span in spans[at:]:
         _close(span, pending, lasting)
@@ -102,7 +102,7 @@ def _placed(entry: Entry) -> Sequence[str]:
     return (entry.uid,) if entry.result is DecisionResult.SCHEDULED else ()
 
 
-def _count(span: Span, entry: Entry, pending: dict[str, Record]) -> None:
+def _count(span: TimeSpan, entry: Entry, pending: dict[str, Record]) -> None:
     if isinstance(entry, BatchRecord):
         span.decided += len(entry)
         span.placed += len(entry)
@@ -121,7 +121,7 @@ def _count(span: Span, entry: Entry, pending: dict[str, Record]) -> None:
         pending[entry.uid] = entry
 
 
-def _close(span: Span, pending: dict[str, Record], known: Callable[[Record], bool]) -> None:
+def _close(span: TimeSpan, pending: dict[str, Record], known: Callable[[Record], bool]) -> None:
     """Count the pods that are pending at the end of a span, and forget those that are gone."""
     for record in pending.values():
         reason = dominant_of(record)
@@ -131,6 +131,6 @@ def _close(span: Span, pending: dict[str, Record], known: Callable[[Record], boo
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """Return the value that so many percent of one or more values do not exceed."""
+    """Return a percentile of one or more values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]

@@ -20,7 +20,7 @@ from mooring.decisions.listed_pod import ListedPod
 from mooring.decisions.records import DecisionResult, Record
 from mooring.decisions.repeating import Repeater, decision_not_found
 from mooring.decisions.summary import ReasonGroup, UnplacedPod, grouped, summarize
-from mooring.decisions.time_line import Span, percentile, time_line
+from mooring.decisions.time_line import TimeSpan, percentile, time_line
 from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
@@ -505,7 +505,7 @@ def _moment(moment: Moment) -> pb.PodMoment:
     return pb.PodMoment(time=timestamp(moment.time), kind=kind, text=moment.text, seq=moment.seq)
 
 
-def _span(span: Span) -> pb.TimeSpan:
+def _span(span: TimeSpan) -> pb.TimeSpan:
     message = pb.TimeSpan(
         begin_time=timestamp(span.begin),
         decision_count=span.decided,

@@ -68,7 +68,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class OtherRules:
-    """What decides without one input: an engine over the same tree."""
+    """An engine over the same tree that decides without one input."""
 
     without: Input
     engine: Engine
@@ -113,7 +113,7 @@ class Blamed:
     """The inputs that cost a decision.
 
     Attributes:
-        status: The verdict on the pod, or on the node that was asked about.
+        status: The verdict on the pod, or on the requested node.
         node: The selected node; "" = none.
         sets: The minimal sets, the smallest first, each with the nodes that take the pod then, or that are
             the best then.
@@ -198,7 +198,7 @@ class Blame:
         return [self._work.tree.snapshot.nodes.index[self._node]] if self._node else None
 
     def _verdict(self, found: Evaluation) -> Status:
-        """Return what was said of the pod, or of the node that was asked about."""
+        """Return the verdict on the pod, or on the requested node."""
         if not self._node or not found.rejection.ok:
             return found.status
         rows = found.rows.tolist()
@@ -263,7 +263,7 @@ class Blame:
     ) -> Iterator[tuple[tuple[PodRecord, ...], list[int] | None]]:
         """Yield sets of pods that may be in the way, with the nodes for which they are."""
         tables = self._work.tree.snapshot
-        placed = [record for record in tables.pods.records.values() if record.node_name]
+        placed = self._placed()
         if len(placed) <= FEW_PODS:
             for pods in _sets_of(placed, most):
                 yield pods, self._rows()
@@ -291,8 +291,7 @@ class Blame:
     def _lost(self, best: frozenset[str], engine: Engine, without: frozenset[Input]) -> None:
         """Note the sets, ``without`` among them, with which none of the ``best`` nodes is one of the best."""
         profile = engine.profile(self._profile.name)
-        tables = self._work.tree.snapshot
-        placed = [record for record in tables.pods.records.values() if record.node_name]
+        placed = self._placed()
         few = len(placed) <= FEW_PODS
         self._complete &= few
         room = self._most - len(without)
@@ -308,6 +307,12 @@ class Blame:
                         inputs = without.union(map(_input_of, pods), rules)
                         for name in now if inputs else ():
                             self._note(inputs, name)
+
+    def _placed(self) -> list[PodRecord]:
+        """Return the pods that take room: those on nodes, and those that are nominated for one."""
+        pods = self._work.tree.snapshot.pods
+        nominated = set(itertools.chain.from_iterable(pods.nominated.values()))
+        return [each for each in pods.records.values() if each.node_name or each.uid in nominated]
 
     def _plugin_sets(self, profile: Profile, most: int) -> Iterator[frozenset[str]]:
         deciding = sorted({each.name for each in profile.filter} | {each.name for each in profile.score})
@@ -351,7 +356,7 @@ def _input_of(record: PodRecord) -> Input:
 
 
 def _minimal(found: dict[frozenset[Input], list[str]]) -> dict[frozenset[Input], list[str]]:
-    """Return the sets of which no part is a set, too."""
+    """Return the sets that contain no other set."""
     kept: dict[frozenset[Input], list[str]] = {}
     for inputs in sorted(found, key=len):
         if not any(other < inputs for other in kept):
