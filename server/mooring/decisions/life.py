@@ -31,7 +31,7 @@ class MomentKind(IntEnum):
     WAITS = auto()
 
 
-class Moment(NamedTuple):
+class PodMoment(NamedTuple):
     """A moment.
 
     Attributes:
@@ -54,7 +54,7 @@ def created_at(pod: Pod) -> float:
     return 0.0
 
 
-def life_of(decisions: Iterable[Numbered], pod: Pod | None, queued: ListedPod | None) -> list[Moment]:
+def life_of(decisions: Iterable[Numbered], pod: Pod | None, queued: ListedPod | None) -> list[PodMoment]:
     """Return the moments of a pod's life, the oldest first.
 
     Args:
@@ -66,17 +66,17 @@ def life_of(decisions: Iterable[Numbered], pod: Pod | None, queued: ListedPod | 
     uid = pod.metadata.uid if pod is not None else known[-1][1].uid if known else ""
     known = [each for each in known if each[1].uid == uid]
     about = pod or (known[-1][1].pod if known else None)
-    moments: list[Moment] = []
+    moments: list[PodMoment] = []
     if about is not None and (created := created_at(about)):
-        moments.append(Moment(created, MomentKind.CREATED, ""))
+        moments.append(PodMoment(created, MomentKind.CREATED, ""))
     gated = ""
     for seq, record in known:
         details = record.details
         if details.gated[0] != gated:
             gated = details.gated[0]
-            moments.append(Moment(details.gated[1], MomentKind.GATED, gated))
+            moments.append(PodMoment(details.gated[1], MomentKind.GATED, gated))
         if details.woken[0]:
-            moments.append(Moment(details.woken[1], MomentKind.WOKEN, waking_words(details.woken[0])))
+            moments.append(PodMoment(details.woken[1], MomentKind.WOKEN, waking_words(details.woken[0])))
         moments.append(_ending(seq, record))
     if queued is not None:
         moments.append(_waiting(queued))
@@ -88,29 +88,29 @@ def waking_words(event: str) -> str:
     return "the sweep: no event woke it" if event == SWEEP else event
 
 
-def _ending(seq: int, record: Record) -> Moment:
+def _ending(seq: int, record: Record) -> PodMoment:
     why, details = record.why, record.details
     if details.result is DecisionResult.SCHEDULED:
         text = f"{record.node} by a dry run" if record.kind is DecisionKind.DRY_RUN else record.node
-        return Moment(record.time, MomentKind.PLACED, text, seq)
+        return PodMoment(record.time, MomentKind.PLACED, text, seq)
     text = why.message if why is not None else ""
     if details.nominated:
         text = f"{text} It preempts {len(details.victims)} pods on {details.nominated}.".strip()
     rejected = details.result is DecisionResult.UNSCHEDULABLE
-    return Moment(record.time, MomentKind.REJECTED if rejected else MomentKind.FAILED, text, seq)
+    return PodMoment(record.time, MomentKind.REJECTED if rejected else MomentKind.FAILED, text, seq)
 
 
-def _waiting(queued: ListedPod) -> Moment:
+def _waiting(queued: ListedPod) -> PodMoment:
     """Return what a queued pod waits for."""
     if queued.place == "gated":
-        return Moment(queued.placed, MomentKind.GATED, ", ".join(queued.wakes))
+        return PodMoment(queued.placed, MomentKind.GATED, ", ".join(queued.wakes))
     if queued.place == "backoff":
-        return Moment(queued.placed, MomentKind.WAITS, f"for its backoff until {clock(queued.ready)}")
+        return PodMoment(queued.placed, MomentKind.WAITS, f"for its backoff until {clock(queued.ready)}")
     if queued.place != "unschedulable":
-        return Moment(queued.placed, MomentKind.WAITS, "for its turn")
+        return PodMoment(queued.placed, MomentKind.WAITS, "for its turn")
     events = "; ".join(f"{', '.join(names)} ({plugin})" for plugin, names in queued.wakes.items())
     sweep = f", or the sweep at {clock(queued.swept)}" if queued.swept else ""
-    return Moment(queued.placed, MomentKind.WAITS, f"for {events or 'an event'}{sweep}")
+    return PodMoment(queued.placed, MomentKind.WAITS, f"for {events or 'an event'}{sweep}")
 
 
 def clock(moment: float) -> str:

@@ -15,7 +15,7 @@ from mooring.decisions.asking import UndecidedPods
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import DecisionJournal
-from mooring.decisions.life import Moment, life_of
+from mooring.decisions.life import PodMoment, life_of
 from mooring.decisions.listed_pod import ListedPod
 from mooring.decisions.records import DecisionResult, Record
 from mooring.decisions.repeating import Repeater, decision_not_found
@@ -500,7 +500,7 @@ def advise(
         message.advice.CopyFrom(option_message(found.options[0]))
 
 
-def _moment(moment: Moment) -> pb.PodMoment:
+def _moment(moment: PodMoment) -> pb.PodMoment:
     kind = pb.PodMomentKind.Value(f"POD_MOMENT_KIND_{moment.kind.name}")
     return pb.PodMoment(time=timestamp(moment.time), kind=kind, text=moment.text, seq=moment.seq)
 
