@@ -6,11 +6,13 @@ A pod that was tried with its group is decided together with those that the grou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -42,6 +44,23 @@ from mooring.runtime.answers import (
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
+
+class NotedLive(Live, Protocol):
+    """The live state whose changes are noted."""
+
+    def happened_since(self, version: int) -> Counter[str]:
+        """Return how often each kind of change happened since a version of the live state, such as ``pods
+        placed``; none also if that is too long ago.
+        """
+        ...
+
+    def changed_between(self, first: int, second: int) -> Mapping[str, Sequence[Any]]:
+        """Return by ``Pod namespace/name``, ``Node name`` or the like the changes of each object between two
+        versions, for ``SessionState.undo``; none also if that is too long ago.
+        """
+        ...
+
+
 MOST_CHANGED = 64
 """Objects that are taken back one by one, to see which change moved the outcome."""
 
@@ -58,7 +77,7 @@ class Repeater:
     def __init__(
         self,
         journal: DecisionJournal,
-        live: Live,
+        live: NotedLive,
         version_at: Callable[[int], Version | None],
     ) -> None:
         self._journal = journal

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -90,18 +89,6 @@ class Live(Protocol):
 
     def work(self) -> Work:
         """Return a new work tree that is ``now()``."""
-        ...
-
-    def happened_since(self, version: int) -> Counter[str]:
-        """Return how often each kind of change happened since a version of the live state, such as ``pods
-        placed``; none also if that is too long ago.
-        """
-        ...
-
-    def changed_between(self, first: int, second: int) -> Mapping[str, Sequence[Any]]:
-        """Return by ``Pod namespace/name``, ``Node name`` or the like the changes of each object between two
-        versions, for ``SessionState.undo``; none also if that is too long ago.
-        """
         ...
 
     def policy(
