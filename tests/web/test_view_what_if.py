@@ -128,7 +128,7 @@ def test_another_configuration_decides_and_is_taken_back(page: Page) -> None:
 def test_how_many_more_nodes_would_take_the_pending_pods(page: Page) -> None:
     page.goto("#/what-if")
     page.get_by_label("Node", exact=True).fill("worker-b2")
-    page.get_by_role("button", name="How many like it would take the pending pods?").click()
+    page.get_by_role("button", name="How many for the pending pods?").click()
     expect(page.get_by_role("region", name=re.compile("like worker-b2"))).to_contain_text("default/big-")
 
 

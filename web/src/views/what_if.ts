@@ -193,7 +193,7 @@ export class WhatIf extends LitElement {
         </span>
       </div>
       <div class="row">
-        <button ?disabled=${!node} @click=${() => void this.askGroups()}>How many like it would take the pending pods?</button>
+        <button ?disabled=${!node} @click=${() => void this.askGroups()}>How many for the pending pods?</button>
       </div>
       ${this.editor("Objects to add", "Manifests to add, YAML or JSON", this.objects, "Add them", (text) => (this.objects = text), this.addObjects)}
       ${this.editor(

@@ -1513,7 +1513,7 @@ spec:
         </span>
       </div>
       <div class="row">
-        <button ?disabled=${!t} @click=${()=>void this.askGroups()}>How many like it would take the pending pods?</button>
+        <button ?disabled=${!t} @click=${()=>void this.askGroups()}>How many for the pending pods?</button>
       </div>
       ${this.editor(`Objects to add`,`Manifests to add, YAML or JSON`,this.objects,`Add them`,e=>this.objects=e,this.addObjects)}
       ${this.editor(`Another configuration`,`A KubeSchedulerConfiguration, YAML or JSON`,this.configuration,`Decide by it`,e=>this.configuration=e,this.configure)}
