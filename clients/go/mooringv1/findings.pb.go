@@ -201,6 +201,44 @@ const (
 	ReasonCode_REASON_CODE_POD_ANTI_AFFINITY_OF_OTHERS ReasonCode = 20
 	// A term of the pod's affinity can't be read.
 	ReasonCode_REASON_CODE_POD_AFFINITY_INVALID ReasonCode = 21
+	// A PersistentVolumeClaim of a class with immediate binding has no volume.
+	ReasonCode_REASON_CODE_CLAIM_UNBOUND ReasonCode = 22
+	// A PersistentVolumeClaim of the pod does not exist.
+	ReasonCode_REASON_CODE_CLAIM_NOT_FOUND ReasonCode = 23
+	// The volume of a claim can't be used on the node.
+	ReasonCode_REASON_CODE_VOLUME_NODE_AFFINITY ReasonCode = 24
+	// No volume for a claim can be bound or provisioned on the node.
+	ReasonCode_REASON_CODE_VOLUME_NOT_AVAILABLE ReasonCode = 25
+	// The storage that the node can reach has too little capacity left for a claim.
+	ReasonCode_REASON_CODE_STORAGE_EXHAUSTED ReasonCode = 26
+	// A claim is bound to a volume that does not exist.
+	ReasonCode_REASON_CODE_VOLUME_MISSING ReasonCode = 27
+	// The volume of a claim is in another zone or region.
+	ReasonCode_REASON_CODE_VOLUME_ZONE_MISMATCH ReasonCode = 28
+	// A pod on the node uses a disk that the pod names.
+	ReasonCode_REASON_CODE_DISK_IN_USE ReasonCode = 29
+	// Another pod uses a claim with access mode ReadWriteOncePod.
+	ReasonCode_REASON_CODE_CLAIM_IN_USE ReasonCode = 30
+	// The node has as many volumes of a CSI driver as it can attach.
+	ReasonCode_REASON_CODE_VOLUME_LIMIT_REACHED ReasonCode = 31
+	// The CSI driver of a volume is not installed on the node.
+	ReasonCode_REASON_CODE_VOLUME_DRIVER_MISSING ReasonCode = 32
+	// The devices of the node can't serve all claims of the pod.
+	ReasonCode_REASON_CODE_DEVICES_NOT_ALLOCATED ReasonCode = 33
+	// A claim of the pod has devices on other nodes.
+	ReasonCode_REASON_CODE_DEVICES_ELSEWHERE ReasonCode = 34
+	// The node's resource slices contradict each other.
+	ReasonCode_REASON_CODE_DEVICE_POOLS_INVALID ReasonCode = 35
+	// A claim of the pod is just being allocated for another pod.
+	ReasonCode_REASON_CODE_RESOURCE_CLAIM_IN_PROCESS ReasonCode = 36
+	// The node does not declare a feature that the pod needs.
+	ReasonCode_REASON_CODE_FEATURE_NOT_DECLARED ReasonCode = 37
+	// A scheduling gate holds the pod back.
+	ReasonCode_REASON_CODE_SCHEDULING_GATED ReasonCode = 38
+	// The pod's group has fewer pods than its minCount.
+	ReasonCode_REASON_CODE_GROUP_TOO_SMALL ReasonCode = 39
+	// The pod's group does not exist.
+	ReasonCode_REASON_CODE_GROUP_NOT_FOUND ReasonCode = 40
 )
 
 // Enum value maps for ReasonCode.
@@ -228,6 +266,25 @@ var (
 		19: "REASON_CODE_POD_ANTI_AFFINITY",
 		20: "REASON_CODE_POD_ANTI_AFFINITY_OF_OTHERS",
 		21: "REASON_CODE_POD_AFFINITY_INVALID",
+		22: "REASON_CODE_CLAIM_UNBOUND",
+		23: "REASON_CODE_CLAIM_NOT_FOUND",
+		24: "REASON_CODE_VOLUME_NODE_AFFINITY",
+		25: "REASON_CODE_VOLUME_NOT_AVAILABLE",
+		26: "REASON_CODE_STORAGE_EXHAUSTED",
+		27: "REASON_CODE_VOLUME_MISSING",
+		28: "REASON_CODE_VOLUME_ZONE_MISMATCH",
+		29: "REASON_CODE_DISK_IN_USE",
+		30: "REASON_CODE_CLAIM_IN_USE",
+		31: "REASON_CODE_VOLUME_LIMIT_REACHED",
+		32: "REASON_CODE_VOLUME_DRIVER_MISSING",
+		33: "REASON_CODE_DEVICES_NOT_ALLOCATED",
+		34: "REASON_CODE_DEVICES_ELSEWHERE",
+		35: "REASON_CODE_DEVICE_POOLS_INVALID",
+		36: "REASON_CODE_RESOURCE_CLAIM_IN_PROCESS",
+		37: "REASON_CODE_FEATURE_NOT_DECLARED",
+		38: "REASON_CODE_SCHEDULING_GATED",
+		39: "REASON_CODE_GROUP_TOO_SMALL",
+		40: "REASON_CODE_GROUP_NOT_FOUND",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":                  0,
@@ -252,6 +309,25 @@ var (
 		"REASON_CODE_POD_ANTI_AFFINITY":            19,
 		"REASON_CODE_POD_ANTI_AFFINITY_OF_OTHERS":  20,
 		"REASON_CODE_POD_AFFINITY_INVALID":         21,
+		"REASON_CODE_CLAIM_UNBOUND":                22,
+		"REASON_CODE_CLAIM_NOT_FOUND":              23,
+		"REASON_CODE_VOLUME_NODE_AFFINITY":         24,
+		"REASON_CODE_VOLUME_NOT_AVAILABLE":         25,
+		"REASON_CODE_STORAGE_EXHAUSTED":            26,
+		"REASON_CODE_VOLUME_MISSING":               27,
+		"REASON_CODE_VOLUME_ZONE_MISMATCH":         28,
+		"REASON_CODE_DISK_IN_USE":                  29,
+		"REASON_CODE_CLAIM_IN_USE":                 30,
+		"REASON_CODE_VOLUME_LIMIT_REACHED":         31,
+		"REASON_CODE_VOLUME_DRIVER_MISSING":        32,
+		"REASON_CODE_DEVICES_NOT_ALLOCATED":        33,
+		"REASON_CODE_DEVICES_ELSEWHERE":            34,
+		"REASON_CODE_DEVICE_POOLS_INVALID":         35,
+		"REASON_CODE_RESOURCE_CLAIM_IN_PROCESS":    36,
+		"REASON_CODE_FEATURE_NOT_DECLARED":         37,
+		"REASON_CODE_SCHEDULING_GATED":             38,
+		"REASON_CODE_GROUP_TOO_SMALL":              39,
+		"REASON_CODE_GROUP_NOT_FOUND":              40,
 	}
 )
 
@@ -791,7 +867,7 @@ const file_mooring_v1_findings_proto_rawDesc = "" +
 	"\x16SUBJECT_KIND_POD_GROUP\x10\x12\x12\x19\n" +
 	"\x15SUBJECT_KIND_EXTENDER\x10\x13\x12\x16\n" +
 	"\x12SUBJECT_KIND_FIELD\x10\x14\x12\x17\n" +
-	"\x13SUBJECT_KIND_VICTIM\x10\x15*\xbe\x06\n" +
+	"\x13SUBJECT_KIND_VICTIM\x10\x15*\xe0\v\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12%\n" +
@@ -816,7 +892,26 @@ const file_mooring_v1_findings_proto_rawDesc = "" +
 	"&REASON_CODE_POD_AFFINITY_LABEL_MISSING\x10\x12\x12!\n" +
 	"\x1dREASON_CODE_POD_ANTI_AFFINITY\x10\x13\x12+\n" +
 	"'REASON_CODE_POD_ANTI_AFFINITY_OF_OTHERS\x10\x14\x12$\n" +
-	" REASON_CODE_POD_AFFINITY_INVALID\x10\x15*\xfb\x01\n" +
+	" REASON_CODE_POD_AFFINITY_INVALID\x10\x15\x12\x1d\n" +
+	"\x19REASON_CODE_CLAIM_UNBOUND\x10\x16\x12\x1f\n" +
+	"\x1bREASON_CODE_CLAIM_NOT_FOUND\x10\x17\x12$\n" +
+	" REASON_CODE_VOLUME_NODE_AFFINITY\x10\x18\x12$\n" +
+	" REASON_CODE_VOLUME_NOT_AVAILABLE\x10\x19\x12!\n" +
+	"\x1dREASON_CODE_STORAGE_EXHAUSTED\x10\x1a\x12\x1e\n" +
+	"\x1aREASON_CODE_VOLUME_MISSING\x10\x1b\x12$\n" +
+	" REASON_CODE_VOLUME_ZONE_MISMATCH\x10\x1c\x12\x1b\n" +
+	"\x17REASON_CODE_DISK_IN_USE\x10\x1d\x12\x1c\n" +
+	"\x18REASON_CODE_CLAIM_IN_USE\x10\x1e\x12$\n" +
+	" REASON_CODE_VOLUME_LIMIT_REACHED\x10\x1f\x12%\n" +
+	"!REASON_CODE_VOLUME_DRIVER_MISSING\x10 \x12%\n" +
+	"!REASON_CODE_DEVICES_NOT_ALLOCATED\x10!\x12!\n" +
+	"\x1dREASON_CODE_DEVICES_ELSEWHERE\x10\"\x12$\n" +
+	" REASON_CODE_DEVICE_POOLS_INVALID\x10#\x12)\n" +
+	"%REASON_CODE_RESOURCE_CLAIM_IN_PROCESS\x10$\x12$\n" +
+	" REASON_CODE_FEATURE_NOT_DECLARED\x10%\x12 \n" +
+	"\x1cREASON_CODE_SCHEDULING_GATED\x10&\x12\x1f\n" +
+	"\x1bREASON_CODE_GROUP_TOO_SMALL\x10'\x12\x1f\n" +
+	"\x1bREASON_CODE_GROUP_NOT_FOUND\x10(*\xfb\x01\n" +
 	"\n" +
 	"HolderKind\x12\x1b\n" +
 	"\x17HOLDER_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +

@@ -19,6 +19,10 @@ _NAMED = 3
 """The holders that the sentence of a finding names."""
 
 
+_BY = {SubjectKind.SPREAD_CONSTRAINT: "these are", SubjectKind.POD_AFFINITY_TERM: "there are"}
+"""The words before the holders of subjects that nobody takes."""
+
+
 class HolderKind(Enum):
     """The kind of a holder. The number is that on the wire."""
 
@@ -144,7 +148,8 @@ class Finding:
             return self.message
         more = len(held) - _NAMED + self.other_holders
         named = ", ".join(each.text for each in held[:_NAMED])
-        return f"{self.message}; taken by {named}{f' and {more} more' if more > 0 else ''}"
+        word = _BY.get(self.kind, "taken by")
+        return f"{self.message}; {word} {named}{f' and {more} more' if more > 0 else ''}"
 
     def by(self, plugin: str) -> Finding:
         """Return this finding as one of ``plugin``."""

@@ -47,7 +47,7 @@ class ReasonCode(Enum):
 
     Attributes:
         number: Its number on the wire.
-        plugin: The plugin that gives it; "" for mooring itself.
+        plugin: The plugin that gives it; "" = several.
         kind: The kind of its subjects.
         of_pod: Whether it holds for the pod as a whole, whatever the node.
     """
@@ -86,6 +86,25 @@ class ReasonCode(Enum):
     POD_ANTI_AFFINITY = 19, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
     POD_ANTI_AFFINITY_OF_OTHERS = 20, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
     POD_AFFINITY_INVALID = 21, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM, True
+    CLAIM_UNBOUND = 22, "VolumeBinding", SubjectKind.CLAIM, True
+    CLAIM_NOT_FOUND = 23, "", SubjectKind.CLAIM, True
+    VOLUME_NODE_AFFINITY = 24, "VolumeBinding", SubjectKind.VOLUME
+    VOLUME_NOT_AVAILABLE = 25, "VolumeBinding", SubjectKind.CLAIM
+    STORAGE_EXHAUSTED = 26, "VolumeBinding", SubjectKind.STORAGE_CLASS
+    VOLUME_MISSING = 27, "VolumeBinding", SubjectKind.VOLUME
+    VOLUME_ZONE_MISMATCH = 28, "VolumeZone", SubjectKind.VOLUME
+    DISK_IN_USE = 29, "VolumeRestrictions", SubjectKind.VOLUME
+    CLAIM_IN_USE = 30, "VolumeRestrictions", SubjectKind.CLAIM
+    VOLUME_LIMIT_REACHED = 31, "NodeVolumeLimits", SubjectKind.VOLUME_DRIVER
+    VOLUME_DRIVER_MISSING = 32, "NodeVolumeLimits", SubjectKind.VOLUME_DRIVER
+    DEVICES_NOT_ALLOCATED = 33, "DynamicResources", SubjectKind.RESOURCE_CLAIM
+    DEVICES_ELSEWHERE = 34, "DynamicResources", SubjectKind.RESOURCE_CLAIM
+    DEVICE_POOLS_INVALID = 35, "DynamicResources", SubjectKind.DEVICE
+    RESOURCE_CLAIM_IN_PROCESS = 36, "DynamicResources", SubjectKind.RESOURCE_CLAIM, True
+    FEATURE_NOT_DECLARED = 37, "NodeDeclaredFeatures", SubjectKind.FEATURE
+    SCHEDULING_GATED = 38, "SchedulingGates", SubjectKind.SCHEDULING_GATE, True
+    GROUP_TOO_SMALL = 39, "GangScheduling", SubjectKind.POD_GROUP, True
+    GROUP_NOT_FOUND = 40, "GangScheduling", SubjectKind.POD_GROUP, True
 
 
 TEXTS: dict[ReasonCode, str] = {
@@ -106,6 +125,27 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.POD_ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
     ReasonCode.POD_ANTI_AFFINITY_OF_OTHERS: "node(s) didn't satisfy existing pods anti-affinity rules",
     ReasonCode.POD_AFFINITY_INVALID: "parsing pod: <subject>",
+    ReasonCode.CLAIM_UNBOUND: "pod has unbound immediate PersistentVolumeClaims",
+    ReasonCode.CLAIM_NOT_FOUND: 'persistentvolumeclaim "<subject>" not found',
+    ReasonCode.VOLUME_NODE_AFFINITY: "node(s) didn't match PersistentVolume's node affinity",
+    ReasonCode.VOLUME_NOT_AVAILABLE: "node(s) didn't find available persistent volumes to bind",
+    ReasonCode.STORAGE_EXHAUSTED: "node(s) did not have enough free storage",
+    ReasonCode.VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    ReasonCode.VOLUME_ZONE_MISMATCH: "node(s) had no available volume zone",
+    ReasonCode.DISK_IN_USE: "node(s) had no available disk",
+    ReasonCode.CLAIM_IN_USE: (
+        "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+    ),
+    ReasonCode.VOLUME_LIMIT_REACHED: "node(s) exceed max volume count",
+    ReasonCode.VOLUME_DRIVER_MISSING: "<subject> CSI driver is not installed on the node",
+    ReasonCode.DEVICES_NOT_ALLOCATED: "cannot allocate all claims",
+    ReasonCode.DEVICES_ELSEWHERE: "resourceclaim not available on the node",
+    ReasonCode.DEVICE_POOLS_INVALID: "invalid resource pools were encountered",
+    ReasonCode.RESOURCE_CLAIM_IN_PROCESS: "resource claim <subject> is in the process of being allocated",
+    ReasonCode.FEATURE_NOT_DECLARED: "node(s) didn't match Pod's required features",
+    ReasonCode.SCHEDULING_GATED: "waiting for scheduling gates: [<subject>]",
+    ReasonCode.GROUP_TOO_SMALL: "waiting for minCount pods from a gang to appear in scheduling queue",
+    ReasonCode.GROUP_NOT_FOUND: ('waiting for pods\'s pod group "<subject>" to appear in scheduling queue'),
 }
 """kube-scheduler's text of each code; the codes without one are finer causes behind the text of another one
 of the same plugin."""
@@ -122,7 +162,7 @@ def code_of(plugin: str, reason: str) -> tuple[ReasonCode, str] | None:
     None for reasons that no code has.
     """
     for code, pattern in _PATTERNS:
-        if code.plugin == plugin and (found := pattern.fullmatch(reason)):
+        if code.plugin in ("", plugin) and (found := pattern.fullmatch(reason)):
             return code, found.groupdict().get("subject") or ""
     return None
 

@@ -169,6 +169,44 @@ class _ReasonCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReasonCode
     """Pods in the domain of the node must not be near this pod."""
     REASON_CODE_POD_AFFINITY_INVALID: _ReasonCode.ValueType  # 21
     """A term of the pod's affinity can't be read."""
+    REASON_CODE_CLAIM_UNBOUND: _ReasonCode.ValueType  # 22
+    """A PersistentVolumeClaim of a class with immediate binding has no volume."""
+    REASON_CODE_CLAIM_NOT_FOUND: _ReasonCode.ValueType  # 23
+    """A PersistentVolumeClaim of the pod does not exist."""
+    REASON_CODE_VOLUME_NODE_AFFINITY: _ReasonCode.ValueType  # 24
+    """The volume of a claim can't be used on the node."""
+    REASON_CODE_VOLUME_NOT_AVAILABLE: _ReasonCode.ValueType  # 25
+    """No volume for a claim can be bound or provisioned on the node."""
+    REASON_CODE_STORAGE_EXHAUSTED: _ReasonCode.ValueType  # 26
+    """The storage that the node can reach has too little capacity left for a claim."""
+    REASON_CODE_VOLUME_MISSING: _ReasonCode.ValueType  # 27
+    """A claim is bound to a volume that does not exist."""
+    REASON_CODE_VOLUME_ZONE_MISMATCH: _ReasonCode.ValueType  # 28
+    """The volume of a claim is in another zone or region."""
+    REASON_CODE_DISK_IN_USE: _ReasonCode.ValueType  # 29
+    """A pod on the node uses a disk that the pod names."""
+    REASON_CODE_CLAIM_IN_USE: _ReasonCode.ValueType  # 30
+    """Another pod uses a claim with access mode ReadWriteOncePod."""
+    REASON_CODE_VOLUME_LIMIT_REACHED: _ReasonCode.ValueType  # 31
+    """The node has as many volumes of a CSI driver as it can attach."""
+    REASON_CODE_VOLUME_DRIVER_MISSING: _ReasonCode.ValueType  # 32
+    """The CSI driver of a volume is not installed on the node."""
+    REASON_CODE_DEVICES_NOT_ALLOCATED: _ReasonCode.ValueType  # 33
+    """The devices of the node can't serve all claims of the pod."""
+    REASON_CODE_DEVICES_ELSEWHERE: _ReasonCode.ValueType  # 34
+    """A claim of the pod has devices on other nodes."""
+    REASON_CODE_DEVICE_POOLS_INVALID: _ReasonCode.ValueType  # 35
+    """The node's resource slices contradict each other."""
+    REASON_CODE_RESOURCE_CLAIM_IN_PROCESS: _ReasonCode.ValueType  # 36
+    """A claim of the pod is just being allocated for another pod."""
+    REASON_CODE_FEATURE_NOT_DECLARED: _ReasonCode.ValueType  # 37
+    """The node does not declare a feature that the pod needs."""
+    REASON_CODE_SCHEDULING_GATED: _ReasonCode.ValueType  # 38
+    """A scheduling gate holds the pod back."""
+    REASON_CODE_GROUP_TOO_SMALL: _ReasonCode.ValueType  # 39
+    """The pod's group has fewer pods than its minCount."""
+    REASON_CODE_GROUP_NOT_FOUND: _ReasonCode.ValueType  # 40
+    """The pod's group does not exist."""
 
 class ReasonCode(_ReasonCode, metaclass=_ReasonCodeEnumTypeWrapper):
     """The causes of rejection. A code is never renumbered or used for another cause. docs/reason-codes.md has
@@ -219,6 +257,44 @@ REASON_CODE_POD_ANTI_AFFINITY_OF_OTHERS: ReasonCode.ValueType  # 20
 """Pods in the domain of the node must not be near this pod."""
 REASON_CODE_POD_AFFINITY_INVALID: ReasonCode.ValueType  # 21
 """A term of the pod's affinity can't be read."""
+REASON_CODE_CLAIM_UNBOUND: ReasonCode.ValueType  # 22
+"""A PersistentVolumeClaim of a class with immediate binding has no volume."""
+REASON_CODE_CLAIM_NOT_FOUND: ReasonCode.ValueType  # 23
+"""A PersistentVolumeClaim of the pod does not exist."""
+REASON_CODE_VOLUME_NODE_AFFINITY: ReasonCode.ValueType  # 24
+"""The volume of a claim can't be used on the node."""
+REASON_CODE_VOLUME_NOT_AVAILABLE: ReasonCode.ValueType  # 25
+"""No volume for a claim can be bound or provisioned on the node."""
+REASON_CODE_STORAGE_EXHAUSTED: ReasonCode.ValueType  # 26
+"""The storage that the node can reach has too little capacity left for a claim."""
+REASON_CODE_VOLUME_MISSING: ReasonCode.ValueType  # 27
+"""A claim is bound to a volume that does not exist."""
+REASON_CODE_VOLUME_ZONE_MISMATCH: ReasonCode.ValueType  # 28
+"""The volume of a claim is in another zone or region."""
+REASON_CODE_DISK_IN_USE: ReasonCode.ValueType  # 29
+"""A pod on the node uses a disk that the pod names."""
+REASON_CODE_CLAIM_IN_USE: ReasonCode.ValueType  # 30
+"""Another pod uses a claim with access mode ReadWriteOncePod."""
+REASON_CODE_VOLUME_LIMIT_REACHED: ReasonCode.ValueType  # 31
+"""The node has as many volumes of a CSI driver as it can attach."""
+REASON_CODE_VOLUME_DRIVER_MISSING: ReasonCode.ValueType  # 32
+"""The CSI driver of a volume is not installed on the node."""
+REASON_CODE_DEVICES_NOT_ALLOCATED: ReasonCode.ValueType  # 33
+"""The devices of the node can't serve all claims of the pod."""
+REASON_CODE_DEVICES_ELSEWHERE: ReasonCode.ValueType  # 34
+"""A claim of the pod has devices on other nodes."""
+REASON_CODE_DEVICE_POOLS_INVALID: ReasonCode.ValueType  # 35
+"""The node's resource slices contradict each other."""
+REASON_CODE_RESOURCE_CLAIM_IN_PROCESS: ReasonCode.ValueType  # 36
+"""A claim of the pod is just being allocated for another pod."""
+REASON_CODE_FEATURE_NOT_DECLARED: ReasonCode.ValueType  # 37
+"""The node does not declare a feature that the pod needs."""
+REASON_CODE_SCHEDULING_GATED: ReasonCode.ValueType  # 38
+"""A scheduling gate holds the pod back."""
+REASON_CODE_GROUP_TOO_SMALL: ReasonCode.ValueType  # 39
+"""The pod's group has fewer pods than its minCount."""
+REASON_CODE_GROUP_NOT_FOUND: ReasonCode.ValueType  # 40
+"""The pod's group does not exist."""
 Global___ReasonCode: _TypeAlias = ReasonCode  # noqa: Y015
 
 class _HolderKind:

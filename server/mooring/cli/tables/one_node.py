@@ -25,6 +25,8 @@ def print_node(document: Document, name: str) -> None:
             ("REJECTED BY", "REASON"),
             [(plugin, Text(printable(said), "red")) for plugin, said in said_of(node)],
         )
+        for finding in document.get("findings", ()):
+            print_line(f"whatever the node: {finding['plugin']}: {finding['text']}", "red")
         if pods := document["nominated"].get(name):
             print_line(f"{name} keeps room for {named(pods)}")
         _print_changes(node)

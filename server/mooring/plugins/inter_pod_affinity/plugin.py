@@ -9,15 +9,18 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Finding,
     Handle,
     HintedEvent,
     Int64s,
+    NodeInfo,
     NodeTable,
     NodeView,
     Normalizer,
     Part,
     Pod,
     PreScorePlugin,
+    ReasonCode,
     ScorePlugin,
     Status,
     Verdicts,
@@ -33,6 +36,7 @@ from mooring.framework.upstream import Upstream
 from mooring.plugins.inter_pod_affinity.alike import rules_among_alike, tells_alike_apart
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import AffinityCounts, affinity_counts
+from mooring.plugins.inter_pod_affinity.findings import terms_in_the_way
 from mooring.plugins.inter_pod_affinity.hints import events
 from mooring.plugins.inter_pod_affinity.scoring import Worth, worth_of_domains
 from mooring.plugins.inter_pod_affinity.terms import namespace_labels, own_terms
@@ -109,6 +113,14 @@ class InterPodAffinity(
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         return state.read(AffinityCounts, AffinityCounts).verdicts(nodes)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            said = "; ".join(self._terms(pod).errors)
+            return [Finding(ReasonCode.POD_AFFINITY_INVALID, "", said, pod_change="correct the term")]
+        return list(terms_in_the_way(state.read(AffinityCounts, AffinityCounts), pod, node))
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         worth = state.get(Worth, Worth)

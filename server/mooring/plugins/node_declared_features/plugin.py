@@ -15,13 +15,16 @@ from mooring.framework import (
     Bools,
     CycleState,
     FilterPlugin,
+    Finding,
     Handle,
     HintedEvent,
     KubeVersion,
+    NodeInfo,
     NodeView,
     Part,
     Pod,
     PreFilterPlugin,
+    ReasonCode,
     Status,
     Verdicts,
 )
@@ -82,6 +85,24 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], CacheableP
             return Verdicts.passed(len(nodes))
         needed: frozenset[str] = state.read(_PRE_FILTER, frozenset)
         return Verdicts.reject_where(~_declares(needed, nodes), self._rejection)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return ()
+        declared = node.node.status.declared_features
+        return [
+            Finding(
+                ReasonCode.FEATURE_NOT_DECLARED,
+                feature,
+                f"the pod needs the feature {feature}, which the node does not declare",
+                asked=feature,
+                present=", ".join(declared),
+                node_change=f"upgrade the node's kubelet to one with {feature}",
+            )
+            for feature in sorted(state.read(_PRE_FILTER, frozenset).difference(declared))
+        ]
 
 
 def _declares(needed: frozenset[str], nodes: NodeView) -> Bools:

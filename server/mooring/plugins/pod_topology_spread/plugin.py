@@ -9,9 +9,11 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Finding,
     Handle,
     HintedEvent,
     Int64s,
+    NodeInfo,
     NodeView,
     ObjectTable,
     Part,
@@ -41,6 +43,7 @@ from mooring.plugins.pod_topology_spread.constraints import (
 )
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
 from mooring.plugins.pod_topology_spread.filtering import HardCounts, hard_counts
+from mooring.plugins.pod_topology_spread.findings import skews
 from mooring.plugins.pod_topology_spread.hints import events
 from mooring.plugins.pod_topology_spread.scoring import ScoreNotes, SoftCounts, soft_counts
 from mooring.plugins.taint_toleration.plugin import COMPARISON_GATE
@@ -146,6 +149,13 @@ class PodTopologySpread(
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         return state.read(HardCounts, HardCounts).verdicts(nodes)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return ()
+        return list(skews(state.read(HardCounts, HardCounts), pod, node, comparing=self._comparing))
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         counts = state.get(SoftCounts, SoftCounts)

@@ -21,6 +21,7 @@ from mooring.framework import (
 )
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.findings import NominatedPods
+from mooring.framework.reason_codes import code_of
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import PluginCalls
@@ -133,7 +134,15 @@ class _Asking:
             except PluginFailureError:
                 # It is in the log; the decision stands.
                 continue
-            yield from (each.by(name) for each in found)
+            yield from (each.by(name) for each in found or _by_reason(name, status))
+
+
+def _by_reason(plugin: str, status: Status) -> Iterator[Finding]:
+    """Yield the findings that the reasons of a status give away, for plugins that explain no more."""
+    for reason in status.reasons:
+        if known := code_of(plugin, reason):
+            code, subject = known
+            yield Finding(code, subject, reason)
 
 
 def _named(holder: Holder, nominated: dict[str, str]) -> Holder:

@@ -22,8 +22,10 @@ from mooring.framework import (
     CycleState,
     Dependencies,
     FilterPlugin,
+    Finding,
     HintedEvent,
     Int64s,
+    NodeInfo,
     NodeView,
     Part,
     PlacementFeasiblePlugin,
@@ -32,6 +34,7 @@ from mooring.framework import (
     Pure,
     ScorePlugin,
     Status,
+    SubjectKind,
     Verdicts,
 )
 from mooring.framework.batch import BatchPlugin
@@ -43,8 +46,8 @@ from mooring.framework.scores import InvalidScoreError, checked_score
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.pure.answers import MAX_LEAVES, Answers, SpotChecks
 from mooring.runtime.pure.changes import hint
-from mooring.runtime.pure.node_views import NodesView
-from mooring.runtime.pure.reads import OBJECTS, POD, NotFollowedError, Reads
+from mooring.runtime.pure.node_views import NodeInfoView, NodesView, count_by_row
+from mooring.runtime.pure.reads import OBJECTS, POD, NotFollowedError, Reads, written
 from mooring.runtime.pure.views import Seen, StateView, pod_view
 
 T = TypeVar("T")
@@ -110,6 +113,32 @@ class FollowedPlugin(CacheablePlugin):
         if type(self.rule).events_to_register is not Plugin.events_to_register:
             return self.rule.events_to_register()
         return (HintedEvent(EVERY_EVENT.event, partial(hint, self.found)),)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        """Return the findings of the rule, or else one for each value of the node that it reads."""
+        if type(self.rule).explain is not Plugin.explain or node is None:
+            return self.rule.explain(state, pod, node, status)
+        if self.filtering is None or not isinstance(self.rule, FilterPlugin) or not self.found.followed:
+            return ()
+        seen: Seen = {}
+        snapshot, row = node.snapshot, node.snapshot.nodes.index[node.name]
+        view = NodeInfoView(seen, snapshot, row, lambda counter, *_: count_by_row(counter, snapshot, pod))
+        self.rule.filter(StateView(seen, state, writable=True), pod_view(seen, pod), view)  # type: ignore[arg-type]
+        read = [(written(key), value) for key, value in seen.items() if key[0] != POD]
+        asked = ", ".join(f"{written(key)} = {_shown(value)}" for key, value in seen.items() if key[0] == POD)
+        return [
+            Finding(
+                "RuleRejects",
+                name,
+                f"{status.message}, with {name} = {_shown(value)}",
+                asked,
+                _shown(value),
+                kind=SubjectKind.FIELD,
+            )
+            for name, value in read
+        ]
 
     def stop_following(self, why: str) -> None:
         """Call the rule for each node from now on."""
@@ -214,6 +243,12 @@ class FollowedWay(Pure):
     """
 
     follower: ClassVar[type[FollowedPlugin]]
+
+
+def _shown(value: object) -> str:
+    """Return a value that was noted as people write it."""
+    noted = value[1] if isinstance(value, tuple) and len(value) == 2 else value
+    return "absent" if noted is None else noted if isinstance(noted, str) else f"{noted!r}"
 
 
 _DECLARING = (CacheablePlugin, BatchPlugin, GroupOnly, PlacementFeasiblePlugin)
