@@ -239,6 +239,16 @@ const (
 	ReasonCode_REASON_CODE_GROUP_TOO_SMALL ReasonCode = 39
 	// The pod's group does not exist.
 	ReasonCode_REASON_CODE_GROUP_NOT_FOUND ReasonCode = 40
+	// No device of the node matches the selectors of the request and its class.
+	ReasonCode_REASON_CODE_DEVICES_UNMATCHED ReasonCode = 41
+	// A device has a taint that the request does not tolerate.
+	ReasonCode_REASON_CODE_DEVICES_TAINTED ReasonCode = 42
+	// Other claims have the devices that match.
+	ReasonCode_REASON_CODE_DEVICES_TAKEN ReasonCode = 43
+	// The counters that a device shares with others have too little left.
+	ReasonCode_REASON_CODE_DEVICE_COUNTERS_SHORT ReasonCode = 44
+	// A device that claims share has too little capacity left.
+	ReasonCode_REASON_CODE_DEVICE_CAPACITY_SHORT ReasonCode = 45
 )
 
 // Enum value maps for ReasonCode.
@@ -285,6 +295,11 @@ var (
 		38: "REASON_CODE_SCHEDULING_GATED",
 		39: "REASON_CODE_GROUP_TOO_SMALL",
 		40: "REASON_CODE_GROUP_NOT_FOUND",
+		41: "REASON_CODE_DEVICES_UNMATCHED",
+		42: "REASON_CODE_DEVICES_TAINTED",
+		43: "REASON_CODE_DEVICES_TAKEN",
+		44: "REASON_CODE_DEVICE_COUNTERS_SHORT",
+		45: "REASON_CODE_DEVICE_CAPACITY_SHORT",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":                  0,
@@ -328,6 +343,11 @@ var (
 		"REASON_CODE_SCHEDULING_GATED":             38,
 		"REASON_CODE_GROUP_TOO_SMALL":              39,
 		"REASON_CODE_GROUP_NOT_FOUND":              40,
+		"REASON_CODE_DEVICES_UNMATCHED":            41,
+		"REASON_CODE_DEVICES_TAINTED":              42,
+		"REASON_CODE_DEVICES_TAKEN":                43,
+		"REASON_CODE_DEVICE_COUNTERS_SHORT":        44,
+		"REASON_CODE_DEVICE_CAPACITY_SHORT":        45,
 	}
 )
 
@@ -867,7 +887,7 @@ const file_mooring_v1_findings_proto_rawDesc = "" +
 	"\x16SUBJECT_KIND_POD_GROUP\x10\x12\x12\x19\n" +
 	"\x15SUBJECT_KIND_EXTENDER\x10\x13\x12\x16\n" +
 	"\x12SUBJECT_KIND_FIELD\x10\x14\x12\x17\n" +
-	"\x13SUBJECT_KIND_VICTIM\x10\x15*\xe0\v\n" +
+	"\x13SUBJECT_KIND_VICTIM\x10\x15*\x91\r\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12%\n" +
@@ -911,7 +931,12 @@ const file_mooring_v1_findings_proto_rawDesc = "" +
 	" REASON_CODE_FEATURE_NOT_DECLARED\x10%\x12 \n" +
 	"\x1cREASON_CODE_SCHEDULING_GATED\x10&\x12\x1f\n" +
 	"\x1bREASON_CODE_GROUP_TOO_SMALL\x10'\x12\x1f\n" +
-	"\x1bREASON_CODE_GROUP_NOT_FOUND\x10(*\xfb\x01\n" +
+	"\x1bREASON_CODE_GROUP_NOT_FOUND\x10(\x12!\n" +
+	"\x1dREASON_CODE_DEVICES_UNMATCHED\x10)\x12\x1f\n" +
+	"\x1bREASON_CODE_DEVICES_TAINTED\x10*\x12\x1d\n" +
+	"\x19REASON_CODE_DEVICES_TAKEN\x10+\x12%\n" +
+	"!REASON_CODE_DEVICE_COUNTERS_SHORT\x10,\x12%\n" +
+	"!REASON_CODE_DEVICE_CAPACITY_SHORT\x10-*\xfb\x01\n" +
 	"\n" +
 	"HolderKind\x12\x1b\n" +
 	"\x17HOLDER_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +

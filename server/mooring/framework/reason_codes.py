@@ -105,6 +105,11 @@ class ReasonCode(Enum):
     SCHEDULING_GATED = 38, "SchedulingGates", SubjectKind.SCHEDULING_GATE, True
     GROUP_TOO_SMALL = 39, "GangScheduling", SubjectKind.POD_GROUP, True
     GROUP_NOT_FOUND = 40, "GangScheduling", SubjectKind.POD_GROUP, True
+    DEVICES_UNMATCHED = 41, "DynamicResources", SubjectKind.DEVICE_REQUEST
+    DEVICES_TAINTED = 42, "DynamicResources", SubjectKind.DEVICE_REQUEST
+    DEVICES_TAKEN = 43, "DynamicResources", SubjectKind.DEVICE_REQUEST
+    DEVICE_COUNTERS_SHORT = 44, "DynamicResources", SubjectKind.DEVICE_REQUEST
+    DEVICE_CAPACITY_SHORT = 45, "DynamicResources", SubjectKind.DEVICE_REQUEST
 
 
 TEXTS: dict[ReasonCode, str] = {

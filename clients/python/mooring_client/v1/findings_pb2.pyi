@@ -207,6 +207,16 @@ class _ReasonCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReasonCode
     """The pod's group has fewer pods than its minCount."""
     REASON_CODE_GROUP_NOT_FOUND: _ReasonCode.ValueType  # 40
     """The pod's group does not exist."""
+    REASON_CODE_DEVICES_UNMATCHED: _ReasonCode.ValueType  # 41
+    """No device of the node matches the selectors of the request and its class."""
+    REASON_CODE_DEVICES_TAINTED: _ReasonCode.ValueType  # 42
+    """A device has a taint that the request does not tolerate."""
+    REASON_CODE_DEVICES_TAKEN: _ReasonCode.ValueType  # 43
+    """Other claims have the devices that match."""
+    REASON_CODE_DEVICE_COUNTERS_SHORT: _ReasonCode.ValueType  # 44
+    """The counters that a device shares with others have too little left."""
+    REASON_CODE_DEVICE_CAPACITY_SHORT: _ReasonCode.ValueType  # 45
+    """A device that claims share has too little capacity left."""
 
 class ReasonCode(_ReasonCode, metaclass=_ReasonCodeEnumTypeWrapper):
     """The causes of rejection. A code is never renumbered or used for another cause. docs/reason-codes.md has
@@ -295,6 +305,16 @@ REASON_CODE_GROUP_TOO_SMALL: ReasonCode.ValueType  # 39
 """The pod's group has fewer pods than its minCount."""
 REASON_CODE_GROUP_NOT_FOUND: ReasonCode.ValueType  # 40
 """The pod's group does not exist."""
+REASON_CODE_DEVICES_UNMATCHED: ReasonCode.ValueType  # 41
+"""No device of the node matches the selectors of the request and its class."""
+REASON_CODE_DEVICES_TAINTED: ReasonCode.ValueType  # 42
+"""A device has a taint that the request does not tolerate."""
+REASON_CODE_DEVICES_TAKEN: ReasonCode.ValueType  # 43
+"""Other claims have the devices that match."""
+REASON_CODE_DEVICE_COUNTERS_SHORT: ReasonCode.ValueType  # 44
+"""The counters that a device shares with others have too little left."""
+REASON_CODE_DEVICE_CAPACITY_SHORT: ReasonCode.ValueType  # 45
+"""A device that claims share has too little capacity left."""
 Global___ReasonCode: _TypeAlias = ReasonCode  # noqa: Y015
 
 class _HolderKind:

@@ -15,6 +15,7 @@ from mooring.framework import (
     Code,
     CycleState,
     FilterPlugin,
+    Finding,
     GroupPreemption,
     GroupWhatIf,
     Handle,
@@ -22,6 +23,7 @@ from mooring.framework import (
     Int32s,
     Int64s,
     KubeVersion,
+    NodeInfo,
     NodeView,
     Normalizer,
     Part,
@@ -75,6 +77,7 @@ from mooring.plugins.dynamic_resources.extended_resources.claim import (
     made_before,
 )
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
+from mooring.plugins.dynamic_resources.findings import bound_elsewhere, missing_devices
 from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.known_devices import KnownDevices
 from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
@@ -236,6 +239,17 @@ class DynamicResources(
         if not said:
             return Verdicts(known.codes[rows], STATUSES)
         return Verdicts.of([said.get(row) or STATUSES[known.codes[row]] for row in rows.tolist()])
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        note = state.get(self.name, ClaimsState)
+        if node is None or note is None:
+            return ()
+        reach = Reach(one_node(node.snapshot, node.name))
+        if status.reasons == REASON_UNAVAILABLE.reasons:
+            return list(bound_elsewhere(note, reach))
+        return list(missing_devices(note, reach, node))
 
     def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         prepared = self.pre_filter(state, pod, nodes)

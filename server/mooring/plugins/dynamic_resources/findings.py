@@ -1,0 +1,166 @@
+"""Findings about the claims that can't get, or can't use, their devices on a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mooring.framework import Amounts, Finding, Holder, HolderKind, NodeInfo, ReasonCode
+from mooring.framework.objects import ResourceClaim
+from mooring.framework.quantity import parse_quantity
+from mooring.framework.resources import amount
+from mooring.plugins.dynamic_resources.cel.values import EvaluationError
+from mooring.plugins.dynamic_resources.claims_state import ClaimsState
+from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
+from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
+from mooring.plugins.dynamic_resources.pools.ledger import DeviceLedger
+from mooring.plugins.dynamic_resources.pools.reach import Reach
+from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceChoice
+from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.search.constraints import is_kept_away
+
+_NANO = 10**9
+_NEAREST_FIRST = (
+    ReasonCode.DEVICE_CAPACITY_SHORT,
+    ReasonCode.DEVICE_COUNTERS_SHORT,
+    ReasonCode.DEVICES_TAKEN,
+    ReasonCode.DEVICES_TAINTED,
+    ReasonCode.DEVICES_UNMATCHED,
+)
+"""Why a device can't be had, the one that needs the smallest change first."""
+
+Fault = tuple[ReasonCode, str, Amounts | None]
+"""Why a device can't be had: the code, the sentence, and the numbers."""
+
+
+def missing_devices(note: ClaimsState, reach: Reach, node: NodeInfo) -> Iterator[Finding]:
+    """Yield a finding for each request that gets too few devices on ``node``, the only one of ``reach``."""
+    if note.pools is None or note.board is None:
+        return
+    pools = note.pools.reached(reach, 0, node.name)
+    searched = _Devices(pools, DeviceLedger(note.board.allocated, note.board, note.rules), note.rules)
+    found = [
+        finding
+        for claim in note.to_allocate
+        for request in claim.requests
+        if (finding := searched.request(claim, request.choices[0], node)) is not None
+    ]
+    keys = ", ".join(claim.key for claim in note.to_allocate)
+    together = f"each request of {keys} finds devices, but they can't be had together"
+    yield from found or [Finding(ReasonCode.DEVICES_NOT_ALLOCATED, keys, together)]
+
+
+def bound_elsewhere(note: ClaimsState, reach: Reach) -> Iterator[Finding]:
+    """Yield a finding for each claim whose devices the node can't use."""
+    for index in sorted(note.unusable(reach, 0)):
+        meta = note.claims[index].metadata
+        key = f"{meta.namespace}/{meta.name}"
+        said = f"claim {key} has devices that the node can't use"
+        yield Finding(ReasonCode.DEVICES_ELSEWHERE, key, said, node_change=f"deallocate claim {key}")
+
+
+class _Devices:
+    """The devices that one node reaches."""
+
+    def __init__(
+        self,
+        pools: list[DevicePool],
+        ledger: DeviceLedger,
+        rules: Rules,
+    ) -> None:
+        self._pools, self._ledger, self._rules = pools, ledger, rules
+
+    def request(self, claim: ClaimToAllocate, choice: DeviceChoice, node: NodeInfo) -> Finding | None:
+        """Return why ``choice`` gets too few devices; None if there are enough, each by itself."""
+        faults: list[tuple[Fault, CandidateDevice]] = []
+        fitting = count = 0
+        for pool in self._pools:
+            for candidate in pool.candidates:
+                count += 1
+                fault = self._fault(choice, candidate, pool)
+                fitting += fault is None
+                if fault is not None:
+                    faults.append((fault, candidate))
+        if fitting >= choice.count and count:
+            return None
+        what = f"claim {claim.key}, request {choice.name}"
+        subject = f"{claim.key}/{choice.name}"
+        if not faults:
+            return Finding(
+                ReasonCode.DEVICES_UNMATCHED,
+                subject,
+                f"{what}: the node has {count} devices",
+                str(choice.count),
+            )
+        (code, said, amounts), nearest = min(faults, key=lambda each: _NEAREST_FIRST.index(each[0][0]))
+        alike = [candidate for (each, _, _), candidate in faults if each is code]
+        return Finding(
+            code,
+            subject,
+            f"{what}: {said}{self._others(count, len(alike))}",
+            asked=f"{choice.count} devices",
+            present=f"{fitting} of {count} devices",
+            amounts=amounts,
+            node_change="" if code is ReasonCode.DEVICES_UNMATCHED else f"free {'/'.join(nearest.id)}",
+        ).held_by(_holders(code, alike, node))
+
+    @staticmethod
+    def _others(count: int, alike: int) -> str:
+        return f" (so {alike} of {count} devices)" if count > 1 else ""
+
+    def _fault(self, choice: DeviceChoice, candidate: CandidateDevice, pool: DevicePool) -> Fault | None:
+        device, named = candidate.device, f"device {candidate.id.device}"
+        for text in choice.expressions:
+            try:
+                fulfilled = candidate.traits.fulfil(text, lambda: None)
+            except EvaluationError:
+                fulfilled = False
+            if not fulfilled:
+                return ReasonCode.DEVICES_UNMATCHED, f"{named} does not match the selector {text}", None
+        if self._rules.taints and is_kept_away(device, choice):
+            taints = ", ".join(f"{each.key}:{each.effect}" for each in device.taints)
+            return ReasonCode.DEVICES_TAINTED, f"{named} has the taint {taints}", None
+        if self._ledger.in_use(candidate.id) and not choice.admin:
+            return ReasonCode.DEVICES_TAKEN, f"{named} is in use", None
+        if device.consumes_counters and not (candidate.shared and self._ledger.has_shares(candidate.id)):
+            left = self._ledger.counters_left(pool)
+            for (counters, name), needed in candidate.counters.items():
+                have, limit = left.get((counters, name), 0), pool.counters.get((counters, name), 0)
+                if have < needed:
+                    amounts = Amounts(needed // _NANO, (limit - have) // _NANO, limit // _NANO)
+                    said = f"{named} needs {amounts.asked} of counter {counters}/{name}"
+                    said += f", {amounts.free} of {amounts.limit} left"
+                    return ReasonCode.DEVICE_COUNTERS_SHORT, said, amounts
+        return None if self._ledger.has_room(candidate, choice) else self._short(choice, candidate)
+
+    def _short(self, choice: DeviceChoice, candidate: CandidateDevice) -> Fault:
+        named = f"device {candidate.id.device}"
+        for name, asked in (choice.amounts or {}).items():
+            left = self._ledger.capacity_left(candidate, name)
+            if left is None or left >= asked:
+                continue
+            limit = parse_quantity(candidate.device.capacity[name].value)
+            amounts = Amounts(asked // _NANO, (limit - left) // _NANO, limit // _NANO)
+            free, whole = amount(name, amounts.free), amount(name, amounts.limit)
+            said = (
+                f"{name} {amount(name, amounts.asked)} asked, {free} of {whole} left on {candidate.id.device}"
+            )
+            return ReasonCode.DEVICE_CAPACITY_SHORT, said, amounts
+        return ReasonCode.DEVICE_CAPACITY_SHORT, f"{named} lacks the capacity", None
+
+
+def _holders(code: ReasonCode, devices: list[CandidateDevice], node: NodeInfo) -> Iterator[Holder]:
+    """Yield the claims that have one of ``devices``; for counters, also other devices of their pools."""
+    by_pool = code is ReasonCode.DEVICE_COUNTERS_SHORT
+    wanted = {each.id[:2] if by_pool else tuple(each.id) for each in devices}
+    if code in (ReasonCode.DEVICES_UNMATCHED, ReasonCode.DEVICES_TAINTED):
+        return
+    for claim in node.snapshot.objects.all(ResourceClaim):
+        allocation = claim.status.allocation
+        for result in allocation.devices.results if allocation is not None else ():
+            held = (result.driver, result.pool, result.device)
+            if (held[:2] if by_pool else held) in wanted:
+                users = ", ".join(each.name for each in claim.status.reserved_for)
+                note = f"has {result.device}{f', used by {users}' if users else ''}"
+                yield Holder(
+                    HolderKind.RESOURCE_CLAIM, f"{claim.metadata.namespace}/{claim.metadata.name}", None, note
+                )
