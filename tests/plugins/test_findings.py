@@ -99,6 +99,42 @@ INIT = {"name": "init", "image": "i", "resources": {"requests": {"cpu": "3"}}}
 STARTED = pod_manifest(
     "started", node="n1", requests={"cpu": "1"}, spec={"initContainers": [INIT]}, status={"phase": "Running"}
 )
+DEVICES = [
+    {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}},
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "n1-gpus"},
+        "spec": {
+            "driver": "gpu.example.com",
+            "nodeName": "n1",
+            "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "gpu-0"}],
+        },
+    },
+]
+
+
+def claim(name: str, expression: str = "", holds: str = "") -> Manifest:
+    exactly: Manifest = {"deviceClassName": "gpu"}
+    if expression:
+        exactly["selectors"] = [{"cel": {"expression": expression}}]
+    made: Manifest = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+    }
+    if holds:
+        result = {"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": holds}
+        made["status"] = {"allocation": {"devices": {"results": [result]}}}
+    return made
+
+
+def claiming(name: str) -> Manifest:
+    return pod_manifest("p", spec={"resourceClaims": [{"name": "d", "resourceClaimName": name}]})
+
+
 FOUR = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
 
@@ -318,6 +354,21 @@ FACTS = {
         ],
         web("p", ""),
         ("PodAntiAffinityOfOthers", HOST, f"pods in {HOST}=n1 have anti-affinity to this pod", ["default/a"]),
+    ),
+    "devices, in use": (
+        [node(), *DEVICES, claim("used", holds="gpu-0"), claim("mine")],
+        claiming("mine"),
+        ("DevicesTaken", "default/mine/r", "device gpu-0 is in use; taken by default/used", ["default/used"]),
+    ),
+    "devices, none matches": (
+        [node(), *DEVICES, claim("mine", "device.driver == 'other'")],
+        claiming("mine"),
+        ("DevicesUnmatched", "default/mine/r", "device gpu-0 does not match the selector device.driver", []),
+    ),
+    "devices, none there": (
+        [node(), DEVICES[0], claim("mine")],
+        claiming("mine"),
+        ("DevicesUnmatched", "default/mine/r", "the node has 0 devices", []),
     ),
     "a gate": (
         [node()],

@@ -20,7 +20,7 @@ _NAMED = 3
 
 
 _BY = {SubjectKind.SPREAD_CONSTRAINT: "these are", SubjectKind.POD_AFFINITY_TERM: "there are"}
-"""The words before the holders of subjects that nobody takes."""
+"""The words before holders, for kinds of subjects that pods do not take."""
 
 
 class HolderKind(Enum):

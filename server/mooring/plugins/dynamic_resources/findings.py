@@ -105,7 +105,7 @@ class _Devices:
 
     @staticmethod
     def _others(count: int, alike: int) -> str:
-        return f" (so {alike} of {count} devices)" if count > 1 else ""
+        return f" ({alike} of {count} devices)" if count > 1 else ""
 
     def _fault(self, choice: DeviceChoice, candidate: CandidateDevice, pool: DevicePool) -> Fault | None:
         device, named = candidate.device, f"device {candidate.id.device}"
