@@ -141,7 +141,8 @@ class _Devices:
             limit = parse_quantity(candidate.device.capacity[name].value)
             amounts = Amounts(asked // _NANO, (limit - left) // _NANO, limit // _NANO)
             free, whole = amount(name, amounts.free), amount(name, amounts.limit)
-            said = f"{name} {amount(name, amounts.asked)} needed, {free} of {whole} left on {candidate.id.device}"
+            said = f"{name} {amount(name, amounts.asked)} needed, {free} of {whole} left on "
+            said += candidate.id.device
             return ReasonCode.DEVICE_CAPACITY_SHORT, said, amounts
         return ReasonCode.DEVICE_CAPACITY_SHORT, f"{named} lacks the capacity", None
 
