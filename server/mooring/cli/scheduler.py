@@ -109,7 +109,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Schedule until SIGTERM or SIGINT, or until the lease is lost."""
     from mooring.app.scheduler import run_scheduler, write_configuration
     from mooring.app.start_log import log_flags, version_of
-    from mooring.serving.allocator import share_freed_memory
+    from mooring.serving.allocator import return_freed_memory, share_freed_memory
 
     args.kube_version = args.emulated_version or args.kube_version
     if args.version not in (None, "false"):
@@ -122,6 +122,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         write_configuration(scheduler, args.write_config_to)
         return Exit.OK
     share_freed_memory()
+    return_freed_memory()
     ended_well = run_scheduler(scheduler, stop_signal(), _print_ready)
     return Exit.OK if ended_well else Exit.FAILED
 

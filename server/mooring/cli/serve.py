@@ -143,7 +143,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     from mooring.app.server import serve
     from mooring.app.sources import NO_SOURCE, default_source
     from mooring.app.start_log import log_flags
-    from mooring.serving.allocator import share_freed_memory
+    from mooring.serving.allocator import return_freed_memory, share_freed_memory
 
     args.source = args.source or default_source()
     if not args.source:
@@ -158,6 +158,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         sys.dont_write_bytecode = True
     log_flags(args.parser.values(args), args.kube_version)
     share_freed_memory()
+    return_freed_memory()
     ended_well = serve(_server_options(args, options), stop_signal(), _print_ready)
     return Exit.OK if ended_well else Exit.FAILED
 

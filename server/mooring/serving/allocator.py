@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+import time
 from typing import Final
 
 # Numbers of glibc's malloc.h.
@@ -19,6 +21,22 @@ def share_freed_memory() -> None:
     freed there: eight calls with 30 MB of nodes, one after the other, keep 470 MB instead of 290.
     """
     _set({_ARENA_MAX: 2})
+
+
+def return_freed_memory(every: float = 30.0) -> None:
+    """Give freed memory back to the system every so many seconds, on a thread of its own.
+
+    By itself glibc returns the end of its heaps alone, so a pod with thousands of names leaves 12 % more
+    behind than it found. A return takes some milliseconds.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+
+    def work() -> None:
+        while trim is not None:
+            time.sleep(every)
+            trim(0)
+
+    threading.Thread(target=work, name="freed-memory", daemon=True).start()
 
 
 def keep_freed_memory() -> None:

@@ -19,9 +19,11 @@ NODES, FOLLOWING = 1_000, 20
 SECONDS = 10.0
 """A generous bound; 2 s is the aim on a machine without other work, and kube-scheduler takes some 0.1 s."""
 
-LEFT_BYTES = 64 << 20
-"""How much more memory mooring may have once the pod is gone: what it remembers of late changes and
-decisions, and what was freed and serves the next such pod."""
+LEFT_SHARE = 0.1
+"""How much more memory mooring may have once the pod is gone and its memory returned."""
+
+RETURN_SECONDS = 70.0
+"""Freed memory is returned twice in this time."""
 
 QUIET_BYTES, QUIET_SECONDS = 1 << 20, 10.0
 """A process that grows by less in this time has warmed up."""
@@ -103,11 +105,14 @@ def test_others_are_bound_beside_a_pod_with_thousands_of_names(
         most = resident(mine)
         remove(control_plane, "big")
         bind(control_plane, MINE, "after")
-        left = resident(mine)
+        left, end = resident(mine), time.monotonic() + RETURN_SECONDS
+        while left > before * (1 + LEFT_SHARE) and time.monotonic() < end:
+            time.sleep(1)
+            left = resident(mine)
         sizes = [f"{size >> 20} MB" for size in (before, most, left)]
         print(
             f"20 pods: {calm:.2f} s before, {behind:.2f} s behind it, kube-scheduler {other:.2f} s; {sizes}"
         )
         assert behind < SECONDS
-        assert left - before < LEFT_BYTES
+        assert left <= before * (1 + LEFT_SHARE)
         assert "was ended in plugin" not in mine.output()
