@@ -14,6 +14,7 @@ from mooring.cli.console import bar_of, print_line, print_table
 from mooring.cli.flags import Commands, Flags, add_command, add_deciding, add_output, engine_options
 from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.values import seed
+from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from mooring.app.replay import Tally
@@ -44,6 +45,8 @@ def add(commands: Commands) -> None:
     flags.add("to", "FILE", "", "write every decision there, a line of JSON for each")
     text = "let the pods live again: they come and go as recorded, and go through the queue to other nodes"
     flags.switch("lives", text)
+    text = "with --lives: write the figures of each minute as FILE.csv or FILE.parquet"
+    flags.add("figures", "FILE", "", text)
     add_output(flags)
     add_deciding(flags, otherwise="the recorded one")
     parser.set_defaults(run=run)
@@ -56,6 +59,8 @@ def _seed(text: str) -> int | None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    if args.figures and not args.lives:
+        raise InvalidArgumentError.at("--figures", "needs --lives: decisions that stand have no quality")
     with ExitStack() as files:
         file = files.enter_context(Path(args.to).open("wb")) if args.to else None
         return (_live if args.lives else _decide)(args, options, file)
@@ -89,6 +94,8 @@ def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[bytes]
     """Let the pods live again."""
     from mooring.app.replay import lives_of
     from mooring.recordings.segments import RecordingError
+    from mooring.replay.quality import waiting_times
+    from mooring.sweeps.results import write_columns
 
     lives = lives_of(Path(args.directory), engine_options(args, options), seed=args.seed or 0)
     tried, damage = 0, None
@@ -99,19 +106,25 @@ def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[bytes]
                 _write(attempt, file)
         except RecordingError as error:
             damage = error
+    figures = {**waiting_times(lives.quality.waits), **lives.quality.means()}
     counts = {
         "arrived": lives.arrived,
         "bound": lives.bound,
         "attempts": tried,
         "preempted": lives.preempted,
+        "elsewhere": lives.elsewhere,
+        "figures": figures,
     }
+    if args.figures:
+        write_columns(Path(args.figures), lives.quality.columns)
     if args.output != "table":
         print_document(args.output, counts)
     else:
         print_line(
             f"{lives.arrived:,} pods came, {lives.bound:,} got a node in {tried:,} attempts, "
-            f"{lives.preempted:,} had to go for others"
+            f"{lives.preempted:,} had to go for others, {lives.elsewhere:,} ended elsewhere than recorded"
         )
+        print_table(("FIGURE", "#MEAN OVER TIME"), [(name, f"{of:,.2f}") for name, of in figures.items()])
     if damage is not None:
         complain(damage)
     return Exit.OK if damage is None else Exit.INVALID

@@ -25,7 +25,7 @@ from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.values import positive, seed
 
 if TYPE_CHECKING:
-    from mooring.sweeps.results import Results
+    from mooring.sweeps.results import Results, Spread
     from mooring.sweeps.workers import Workers
 
 PROCESSES = "processes"
@@ -123,19 +123,28 @@ def _filling(text: str) -> tuple[str, float]:
 
 
 def _show(results: Results, form: str) -> None:
-    """Print the mean of each figure, with the lowest and the highest of all seeds."""
+    """Print a row for each figure, with the mean of all seeds by configuration, and half of their range."""
     if form != "table":
         print_document(form, _documents(results))
         return
-    rows = [
-        (*key, measure, f"{of.mean:.2f}", f"{of.lowest:.2f}", f"{of.highest:.2f}")
-        for measure in results.measures
-        for key, of in results.spread(measure).items()
-    ]
+    configs = list(dict.fromkeys(run.config for run in results.figures))
+    rows = []
+    for measure in results.measures:
+        spread = results.spread(measure)
+        for workload in dict.fromkeys(name for name, _ in spread):
+            cells = [_cell(spread.get((workload, config))) for config in configs]
+            rows.append((workload, measure, *cells))
     if rows:
-        print_table(("WORKLOAD", "CONFIG", "FIGURE", "#MEAN", "#LOWEST", "#HIGHEST"), rows)
+        print_table(("WORKLOAD", "FIGURE", *(f"#{config}" for config in configs)), rows)
     failed = len(results.failures)
     print_line(f"{len(results.figures)} runs" + (f", {failed} failed" if failed else ""))
+
+
+def _cell(of: Spread | None) -> str:
+    if of is None:
+        return ""
+    half = (of.highest - of.lowest) / 2
+    return f"{of.mean:.2f} ±{half:.2f}" if half else f"{of.mean:.2f}"
 
 
 def _documents(results: Results) -> list[dict[str, Any]]:

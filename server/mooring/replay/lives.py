@@ -24,6 +24,7 @@ from mooring.framework.pod_table import PodRecord
 from mooring.framework.releases import Gates
 from mooring.recordings.decoding import Advance, Changed, read_recording
 from mooring.replay.at_once import AtOnce
+from mooring.replay.quality import Quality
 from mooring.runtime.answers import ALL_NODES, Choice, choose, mix64, seek_room
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
@@ -47,6 +48,9 @@ from mooring.scheduler.scheduling_failure import failed, rejected_by_nodes, reje
 from mooring_client.recording.v1.recording_pb2 import PodEntry as PodMessage
 
 SOURCE = "recording"
+
+SAMPLE_SECONDS = 60.0
+"""The time of the recording between two samples of its quality."""
 
 
 class PlayedAttempt(msgspec.Struct, frozen=True, gc=False):
@@ -83,6 +87,8 @@ class Lives:
         arrived: Pods that came without a node.
         bound: How many of them got one.
         preempted: How many pods had to go for others.
+        elsewhere: How many of those that went had another node than in the recording.
+        quality: Samples of the cluster, once every minute of its time.
 
     Raises:
         InvalidArgumentError: Pods of groups would be tried together.
@@ -93,7 +99,8 @@ class Lives:
     ) -> None:
         if gates.enabled(GROUPS_GATE):
             raise InvalidArgumentError.at("--lives", "does not play pod groups; switch GenericWorkload off")
-        self.arrived = self.bound = self.preempted = 0
+        self.arrived = self.bound = self.preempted = self.elsewhere = 0
+        self.quality = Quality(lambda: state.snapshot.nodes, SAMPLE_SECONDS)
         self._engine, self._state, self._times, self._seed = engine, state, times, seed
         self._clock = ManualClock()
         self._nodes: dict[int, str] = {}
@@ -135,12 +142,14 @@ class Lives:
                     yield from self._until(time)
                 else:
                     self._clock.advance_to(time)
+                self.quality.tick(time)
                 if not isinstance(entry, PodEntry):
                     yield from self._apply(self._change_of(entry))
                 elif entry.new is None or not self._had_its_node(entry.uid, entry.new.node_name):
                     yield from self._pod(entry)
         # Whoever waits for a backoff gets the attempt that follows it.
         yield from self._until(self._clock.now() + self._times.longest + 1)
+        self.quality.sample(self._clock.now())
 
     def _until(self, time: float) -> Iterator[PlayedAttempt]:
         """Let time pass."""
@@ -182,7 +191,7 @@ class Lives:
         """Let a pod come, change or go."""
         uid, record = entry.uid, entry.new
         if record is None:
-            self._recorded.pop(uid, None)
+            self._compare(uid, self._recorded.pop(uid, ""))
             self._evicted.discard(uid)
             yield from self._leave(uid)
         elif uid in self._evicted:
@@ -191,6 +200,7 @@ class Lives:
             yield from self._apply(Put(record.pod))
         else:
             self.arrived += 1
+            self.quality.arrive(record.pod, self._clock.now())
             self._recorded[uid] = record.node_name
             yield from self._come(_without_node(record), record)
 
@@ -200,11 +210,22 @@ class Lives:
         if not node:
             yield from self._apply(Put(pod))
             return
-        self.bound += 1
+        self._bind(record.uid)
         yield PlayedAttempt(self._clock.now(), pod.key, record.uid, 1, node)
         if self._anything_waits:
             self._feed.note_change(PodRecordChange(None, replace(record, node_name=node)))
             yield from self._try_all()
+
+    def _bind(self, uid: str) -> None:
+        """Count a pod that got its node."""
+        self.bound += 1
+        self.quality.bind(uid, self._clock.now())
+
+    def _compare(self, uid: str, recorded: str) -> None:
+        """Count a pod that goes, if it had another node than in the recording."""
+        record = self._state.snapshot.pods.records.get(uid)
+        if recorded and record is not None and record.node_name not in ("", recorded):
+            self.elsewhere += 1
 
     def _leave(self, uid: str) -> Iterator[PlayedAttempt]:
         """Let a pod go."""
@@ -275,7 +296,7 @@ class Lives:
         else:
             if status.ok:
                 self._queue.end_attempt(item.uid)
-                self.bound += 1
+                self._bind(item.uid)
                 # Like the API server's events: this one, and its later deletion, may help others.
                 self._state.apply(SOURCE, [Put(item.pod.on_node(node))])
                 return self._attempt(item, node)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from statistics import pstdev
 
-from mooring.app.offline import core_over, place_in
+from mooring.app.offline import Shown, core_over, place_in
 from mooring.app.options import EngineOptions
-from mooring.framework import NodeTable
+from mooring.framework import NodeTable, Pod
 from mooring.framework.errors import FailedPreconditionError
+from mooring.replay.quality import Quality
 from mooring.runtime.profiles.profiles import oldest_first
 from mooring.sweeps.arrivals import PodArrivals, offered
 
 Figures = Mapping[str, float]
 """By name."""
+
+SAMPLES = 100
+"""Samples of the cluster while the pods of a run come, about."""
 
 ARRIVED, PLACED, PREEMPTED = "arrived", "placed", "preempted"
 NODES_USED, DEVIATION = "nodes used", "pods per node, deviation"
@@ -67,7 +71,8 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     Returns:
         How many pods ``arrived`` and how many of them were ``placed``. How many pods were ``preempted``. How
         many nodes have a placed pod, and the standard deviation of these per node, over all nodes. For each
-        resource that nodes offer, the percentage that is requested in the end. All are rounded to 4 places.
+        resource that nodes offer, the percentage that is requested in the end, and the means of the figures
+        of ``Quality`` over all arrivals. All are rounded to 4 places.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: Something can't be used.
@@ -78,7 +83,8 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     pending = oldest_first(pod for pod in manifests.pods if pod.pending)
     table = core.state.snapshot.nodes
     coming = sweep.arrivals.of(pending, table, run.seed)
-    outcomes = place_in(core.engine, coming, lambda pods, _: pods, seed=run.seed)
+    quality = Quality(lambda: core.state.snapshot.nodes, max(1.0, len(coming) / SAMPLES))
+    outcomes = place_in(core.engine, coming, _sampled(quality), seed=run.seed)
     failure = next((outcome for outcome in outcomes if outcome.failed), None)
     if failure is not None:
         raise FailedPreconditionError(f"pod {failure.pod}: {failure.message}", reason="PLUGIN_FAILED")
@@ -86,7 +92,21 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     preempted = sum(bool(outcome.preempted_by) for outcome in outcomes)
     spread = {NODES_USED: len(pods), DEVIATION: _deviation(pods, len(table))}
     counts = {ARRIVED: len(coming), PLACED: pods.total(), PREEMPTED: preempted}
-    return {**counts, **spread, **_allocation(table)}
+    return {**counts, **spread, **_allocation(table), **quality.means()}
+
+
+def _sampled(quality: Quality) -> Shown:
+    """Return what samples the cluster while pods are placed; the time is the number of pods so far."""
+
+    def steps(placed: Iterable[Pod], count: int) -> Iterator[Pod]:
+        quality.sample(0.0)
+        for number, pod in enumerate(placed, 1):
+            quality.arrive(pod, number)
+            quality.tick(number)
+            yield pod
+        quality.sample(float(count))
+
+    return steps
 
 
 def _deviation(pods: Counter[str], nodes: int) -> float:

@@ -75,23 +75,27 @@ class Results:
         return {key: Spread(mean(values), min(values), max(values)) for key, values in found.items()}
 
     def write(self, file: Path) -> None:
-        """Write the columns as CSV, or as Parquet if the file is called so.
+        """Write the columns, as ``write_columns`` does."""
+        write_columns(file, self.columns)
 
-        Raises:
-            InvalidArgumentError: The file is called otherwise.
-            FailedPreconditionError: pyarrow is not installed.
-            OSError: It can't be written.
-        """
-        columns = self.columns
-        if file.suffix == ".csv":
-            with file.open("w", newline="", encoding="utf-8") as text:
-                writer = csv.writer(text, lineterminator="\n")
-                writer.writerow(columns)
-                writer.writerows(zip(*columns.values(), strict=True))
-        elif file.suffix == ".parquet":
-            _write_parquet(file, columns)
-        else:
-            raise InvalidArgumentError.at("to", f"{file} is neither .csv nor .parquet")
+
+def write_columns(file: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns of one length as CSV, or as Parquet if the file is called so.
+
+    Raises:
+        InvalidArgumentError: The file is called otherwise.
+        FailedPreconditionError: pyarrow is not installed.
+        OSError: It can't be written.
+    """
+    if file.suffix == ".csv":
+        with file.open("w", newline="", encoding="utf-8") as text:
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+    elif file.suffix == ".parquet":
+        _write_parquet(file, columns)
+    else:
+        raise InvalidArgumentError.at("to", f"{file} is neither .csv nor .parquet")
 
 
 def _write_parquet(file: Path, columns: Mapping[str, Sequence[Any]]) -> None:
