@@ -302,3 +302,51 @@ def test_the_view_of_the_page_has_all_and_loads_nothing() -> None:
     assert html.count("</script>") == 2
     assert "http://" not in html.replace("http://www.w3.org", "")
     assert decision.show()._repr_html_().startswith('<iframe sandbox="allow-scripts" ')
+
+
+class TestFutures:
+    def test_more_pods_of_a_shape(self) -> None:
+        found = cluster(*pods(2)).capacity(lab.pod("big", cpu="3"), lab.pod("small", cpu="500m"))
+        assert dict(zip(found.columns["shape"], found.columns["more"], strict=True)) == {
+            "big": 2,
+            "small": 12,
+        }
+        assert "Insufficient cpu" in found.columns["then"][0]
+
+    def test_the_best_node_to_drain_comes_first(self) -> None:
+        running = [lab.pod(f"p{at}", on="n1", cpu="1") for at in range(3)]
+        found = cluster(*running, lab.pod("alone", on="n2", cpu="3")).removal(by="deletion")
+        assert list(found.columns["node"]) == ["n1", "n2"] or not any(found.columns["removable"])
+        assert repr(found).endswith("nodes could go by deletion")
+
+    def test_nodes_that_pending_pods_need(self) -> None:
+        found = cluster(*pods(3, cpu="4")).node_groups(lab.node("large", cpu="16"), prices={"large": 3.0})
+        assert [found.columns[name] for name in ("group", "nodes", "price", "left over")] == [
+            ["large"],
+            [1],
+            [3.0],
+            [0],
+        ]
+
+    def test_what_a_pod_lacks(self) -> None:
+        tainted = lab.node("gpu", taints=("nvidia.com/gpu=true:NoSchedule",), **{"nvidia.com/gpu": "1"})
+        waiting = lab.pod("train", **{"nvidia.com/gpu": "1"})
+        found = lab.load(objects=[lab.node("plain"), tainted, waiting]).explain("train").what_would_it_take()
+        assert found.columns["change"][0] == "tolerate nvidia.com/gpu=true:NoSchedule"
+        assert (found.columns["node"][0], found.columns["kind"][0]) == ("gpu", "toleration")
+
+    def test_figures_are_numbers_where_all_are_rejected_too(self) -> None:
+        frame = cluster(lab.pod("huge", cpu="99")).explain("huge").frame
+        assert {str(frame[name].dtype) for name in ("raw", "normalized", "weight", "weighted")} == {"float64"}
+
+    def test_the_sample_has_pods_to_explain(self) -> None:
+        assert lab.sample().explain(lab.sample().pending[0]).columns["node"]
+
+    def test_a_plot_over_time(self) -> None:
+        pd = pytest.importorskip("pandas")
+        frame = pd.DataFrame({"time": [0.0, 3600.0], "cpu allocated %": [10.0, 20.0]})
+        shown = lab.plot_series({"now": frame}, "cpu allocated %").to_dict()
+        (rows,) = shown["datasets"].values()
+        assert [row["hours"] for row in rows] == [0.0, 1.0]
+        with pytest.raises(InvalidArgumentError, match="cpu allocated"):
+            lab.plot_series({"now": frame}, "gpu")

@@ -12,12 +12,15 @@ from mooring.testing import make_node, make_pod
 
 def cluster(*nodes: str) -> State:
     state = State()
-    state.apply("test", [Put(make_node(name, {"cpu": "4", "memory": "8Gi", "pods": "10"})) for name in nodes])
+    state.apply(
+        "test",
+        [Put(make_node(name, allocatable={"cpu": "4", "memory": "8Gi", "pods": "10"})) for name in nodes],
+    )
     return state
 
 
 def place(state: State, name: str, node: str, cpu: str) -> None:
-    state.apply("test", [Put(make_pod(name, node_name=node, requests={"cpu": cpu}))])
+    state.apply("test", [Put(make_pod(name, node=node, requests={"cpu": cpu}))])
 
 
 def test_figures_of_one_moment() -> None:
@@ -43,7 +46,7 @@ def test_a_sample_holds_until_the_next_one() -> None:
         quality.tick(time)
     place(state, "x", "a", "4")
     quality.tick(30.0)
-    state.apply("test", [Remove("Pod", "default", "x", "")])
+    state.apply("test", [Remove("Pod", "default", "x", make_pod("x").metadata.uid)])
     quality.sample(40.0)
     assert quality.times == [0.0, 30.0, 40.0]
     assert quality.columns["cpu allocated %"] == [0.0, 100.0, 0.0]

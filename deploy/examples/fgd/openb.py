@@ -101,6 +101,7 @@ def main(nodes: str, pods: str, directory: str) -> None:
     written = {
         "cluster.json": {"apiVersion": "v1", "kind": "List", "items": items},
         "FGD.json": configuration("FGD", arguments),
+        "AlphaEvolve.json": configuration("Residual", arguments),
         "BestFit.json": configuration("NodeResourcesFit", arguments, ("NodeResourcesFit", BEST_FIT)),
     }
     for name, document in written.items():

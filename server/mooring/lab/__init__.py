@@ -10,9 +10,11 @@ everything works but what is called ``frame`` or ``plot``.
 """
 
 from mooring.lab.cluster import Cluster, load
-from mooring.lab.comparison import Comparison, Sweep, plot_runs
+from mooring.lab.comparison import Comparison, Sweep, plot_runs, plot_series
 from mooring.lab.decision import Decision
+from mooring.lab.futures import FutureTable
 from mooring.lab.measures import Measure, emptied, most_used, over, stdev, unplaced
+from mooring.lab.objects import node, pod, sample
 from mooring.lab.placing import Placed
 from mooring.lab.rules import Rule, export, filtering, scoring
 
@@ -20,6 +22,7 @@ __all__ = [
     "Cluster",
     "Comparison",
     "Decision",
+    "FutureTable",
     "Measure",
     "Placed",
     "Rule",
@@ -29,8 +32,12 @@ __all__ = [
     "filtering",
     "load",
     "most_used",
+    "node",
     "over",
     "plot_runs",
+    "plot_series",
+    "pod",
+    "sample",
     "scoring",
     "stdev",
     "unplaced",

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import count as count_up
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 from rich.progress import track
@@ -29,6 +29,7 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.lab.comparison import Comparison, Sweep
 from mooring.lab.decision import Decision
+from mooring.lab.futures import Futures, FutureTable
 from mooring.lab.measures import USUAL, Measure
 from mooring.lab.placing import Placed
 from mooring.lab.profiles import enabling, weighted
@@ -36,6 +37,8 @@ from mooring.lab.rules import Rule
 from mooring.recordings.playback import Moment
 from mooring.runtime.answers import CycleOptions
 from mooring.runtime.profiles.profiles import oldest_first
+
+T = TypeVar("T", Node, Pod)
 
 Config = str | Path | Mapping[str, Any] | None
 """A configuration: a file, a document, or None for kube-scheduler's defaults."""
@@ -136,7 +139,70 @@ class Cluster:
         """
         cycle = CycleOptions(always_score=True, all_rejections=True, beyond_nominated=True)
         pods = list(self._pods())
-        return Decision(explain_in(self._core.engine, pods, pod, profile=profile, seed=seed, cycle=cycle))
+        found = explain_in(self._core.engine, pods, pod, profile=profile, seed=seed, cycle=cycle)
+        return Decision(found, lambda nodes: self.change(f"{found.namespace}/{found.name}", *nodes))
+
+    def capacity(self, *shapes: Mapping[str, Any], seed: int = 0) -> FutureTable:
+        """Return how many more pods of each shape fit, after the pending ones.
+
+        Columns: ``shape``, ``more``, and ``then``, the reason why no more do.
+
+        Args:
+            shapes: Pods, such as ``lab.pod("web", cpu="2")``.
+            seed: Decides between nodes of equal totals.
+
+        Raises:
+            InvalidArgumentError: There is no shape, or one can't be used.
+        """
+        return self._futures.capacity(_of(Pod, shapes, self._options), seed)
+
+    def removal(self, *nodes: str, by: str = "drain", cumulative: bool = False, seed: int = 0) -> FutureTable:
+        """Return which nodes could go, the best one to drain first.
+
+        Columns: ``node``, ``removable``, ``moved``, ``single replicas``, ``exhausted budgets``, ``why not``.
+
+        Args:
+            nodes: The nodes to consider; default all.
+            by: ``drain`` or ``deletion``.
+            cumulative: Remove each node that can go before the next one is considered.
+            seed: Decides between nodes of equal totals.
+
+        Raises:
+            NotFoundError: There is no such node.
+        """
+        return self._futures.removal(nodes, by=by, cumulative=cumulative, seed=seed)
+
+    def node_groups(
+        self, *nodes: Mapping[str, Any], prices: Mapping[str, float] | None = None, seed: int = 0
+    ) -> FutureTable:
+        """Return how many nodes of each group the pending pods need.
+
+        Columns: ``group``, ``nodes``, ``price`` and ``left over``.
+
+        Args:
+            nodes: A node for each group, such as ``lab.node("large", cpu="64")``.
+            prices: The price of a node by group; default 1.
+            seed: Decides between nodes of equal totals.
+
+        Raises:
+            InvalidArgumentError: A node can't be used.
+        """
+        return self._futures.node_groups(_of(Node, nodes, self._options), prices or {}, seed)
+
+    def change(self, pod: str, *nodes: str, seed: int = 0) -> FutureTable:
+        """Return sets of changes after which a pod fits, the cheapest first.
+
+        Columns: ``option``, ``node``, ``kind`` and ``change``.
+
+        Args:
+            pod: "namespace/name", or a name in the namespace ``default``.
+            nodes: The nodes to consider; default any, or a new one.
+            seed: Decides between nodes of equal totals.
+
+        Raises:
+            NotFoundError: There is no such pod or node.
+        """
+        return self._futures.change(pod, nodes, seed)
 
     def place(self, *, seed: int = 0) -> Placed:
         """Return where the pending pods go, one after the other as in kube-scheduler's queue. More important
@@ -255,6 +321,10 @@ class Cluster:
         return (item for item in self._objects if isinstance(item, Pod))
 
     @cached_property
+    def _futures(self) -> Futures:
+        return Futures(self._core, self._options, list(self._pods()))
+
+    @cached_property
     def _core(self) -> Core:
         return self._build()
 
@@ -283,6 +353,16 @@ class Cluster:
 
     def __repr__(self) -> str:
         return f"{len(self.nodes)} nodes, {len(self.pods)} pods, {len(self.pending)} of them pending"
+
+
+def _of(kind: type[T], manifests: Iterable[Mapping[str, Any]], options: EngineOptions) -> list[T]:
+    """Return the objects of a kind in manifests.
+
+    Raises:
+        InvalidArgumentError: A manifest can't be used.
+    """
+    objects = objects_from(manifests, options.gates, settled=True).objects
+    return [item for item in objects if isinstance(item, kind)]
 
 
 def _renamed(node: Node, name: str) -> Node:

@@ -158,3 +158,36 @@ def plot_runs(runs: pd.DataFrame, measure: str) -> alt.Chart:
         .properties(width=420)
     )
     return chart
+
+
+def plot_series(series: Mapping[str, pd.DataFrame], measure: str) -> alt.Chart:
+    """Return a plot of one figure over time: a line for each recording that was lived again.
+
+    Args:
+        series: By name, what ``pandas.read_parquet`` or ``read_csv`` makes of the file of
+            ``mooring replay --lives --figures``: ``time``, and a column for each figure.
+        measure: The figure, for example ``cpu fragmented %``.
+
+    Raises:
+        InvalidArgumentError: There is no such figure.
+        FailedPreconditionError: altair or pandas is not installed.
+    """
+    try:
+        import altair as alt
+    except ImportError as error:
+        raise not_installed("altair", "lab") from error
+    rows: list[tuple[str, Any, float]] = []
+    for name, frame in series.items():
+        if measure not in frame:
+            known = ", ".join(map(str, frame.columns[1:]))
+            raise InvalidArgumentError.at("measure", f"{measure!r} is not one of {known}")
+        hours = (frame["time"] - frame["time"].iloc[0]) / 3600
+        rows += [(name, hour, value) for hour, value in zip(hours, frame[measure], strict=True)]
+    shown = frame_of({key: [row[at] for row in rows] for at, key in enumerate(("run", "hours", "figure"))})
+    chart: alt.Chart = (
+        alt.Chart(shown)
+        .mark_line(interpolate="step-after")
+        .encode(alt.X("hours:Q"), alt.Y("figure:Q", title=measure), alt.Color("run:N", title=""))
+        .properties(width=420, height=180)
+    )
+    return chart

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mooring.framework import Code, Int32s
-from mooring.framework.errors import NotFoundError
-from mooring.lab.frames import Columns, Tabular
+from mooring.framework.errors import FailedPreconditionError, NotFoundError
+from mooring.lab.frames import Columns, Tabular, frame_of
+from mooring.lab.futures import FutureTable
 from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import to_response
 from mooring.web.columns import encode
 from mooring_client.v1 import nodes_pb2, objects_pb2
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIGURES = ("raw", "normalized", "weight", "weighted")
+"""The columns that have numbers."""
 
 SHOWN_NODES = 20
 """The nodes that a notebook shows; all are in the frame."""
@@ -28,10 +35,14 @@ class Decision(Tabular):
 
     Args:
         explanation: With all rejections.
+        changes: Returns changes after which the pod fits on one of some nodes, none = any.
     """
 
-    def __init__(self, explanation: Explanation) -> None:
+    def __init__(
+        self, explanation: Explanation, changes: Callable[[Sequence[str]], FutureTable] | None = None
+    ) -> None:
         self._explanation = explanation
+        self._changes = changes
         self.document = explanation.document()
         """As ``mooring explain -o json`` prints it."""
 
@@ -61,6 +72,30 @@ class Decision(Tabular):
         names = ("node", "plugin", "raw", "normalized", "weight", "weighted", "code", "reason")
         rows = [row for name, node in self.document["nodes"].items() for row in _rows(name, node)]
         return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The columns as a data frame; the four figures are float64, NaN where a plugin rejected.
+
+        Raises:
+            FailedPreconditionError: pandas is not installed.
+        """
+        return frame_of(self.columns).astype(dict.fromkeys(FIGURES, "float64"))
+
+    def what_would_it_take(self, *nodes: str) -> FutureTable:
+        """Return sets of changes after which the pod fits, as ``Cluster.change``.
+
+        Args:
+            nodes: The nodes to consider; default any, or a new one.
+
+        Raises:
+            FailedPreconditionError: The decision is not of a cluster of the lab.
+            NotFoundError: There is no such node.
+        """
+        if self._changes is None:
+            text = "nothing is known about the cluster of this decision; use lab.load"
+            raise FailedPreconditionError(text, reason="REQUEST_INVALID")
+        return self._changes(nodes)
 
     def why_not(self, node: str) -> list[str]:
         """Return what every plugin that rejects the node says, as "plugin: reason"; none if it is feasible.

@@ -1,0 +1,146 @@
+"""What-if questions about a cluster, with the answers as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import msgspec
+
+from mooring.app.engine import Core
+from mooring.app.options import EngineOptions
+from mooring.app.what_if import Question, answered_over
+from mooring.framework import Node, Pod
+from mooring.framework.objects import Object
+from mooring.lab.frames import Columns, Tabular
+from mooring_client.v1 import objects_pb2
+from mooring_client.v1 import simulation_service_pb2 as pb
+
+BY = {"drain": pb.REMOVAL_MODE_DRAIN, "deletion": pb.REMOVAL_MODE_DELETION}
+"""How nodes are removed."""
+
+
+@dataclass(frozen=True, eq=False)
+class FutureTable(Tabular):
+    """The answer to a what-if question.
+
+    Attributes:
+        summary: The answer in a line.
+        table: Its columns.
+    """
+
+    summary: str
+    table: Columns
+
+    @property
+    def columns(self) -> Columns:
+        """The answer's columns."""
+        return self.table
+
+    def __repr__(self) -> str:
+        return self.summary
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.summary)}</p>{self.frame.to_html(index=False)}"
+
+
+class Futures:
+    """Asks what-if questions about one state.
+
+    Args:
+        core: The engine and the state.
+        options: The engine's options.
+        pods: The pods of the state.
+    """
+
+    def __init__(self, core: Core, options: EngineOptions, pods: Sequence[Pod]) -> None:
+        self._core, self._options, self._pods = core, options, pods
+
+    def capacity(self, shapes: Sequence[Pod], seed: int) -> FutureTable:
+        """As ``Cluster.capacity``."""
+        sources = [objects_pb2.PodSource(object=_sent(shape)) for shape in shapes]
+        found = self._ask(pb.EstimateCapacityRequest(shapes=sources, seed=seed)).shapes
+        rows = [
+            (shape.metadata.name, each.count, each.end.message)
+            for shape, each in zip(shapes, found, strict=True)
+        ]
+        said = ", ".join(f"{name}: {count} more" for name, count, _ in rows)
+        return _table(said, ("shape", "more", "then"), rows)
+
+    def removal(self, nodes: Iterable[str], *, by: str, cumulative: bool, seed: int) -> FutureTable:
+        """As ``Cluster.removal``."""
+        request = pb.PlanRemovalRequest(nodes=nodes, mode=BY[by], cumulative=cumulative, seed=seed)
+        rows = [
+            (
+                each.node,
+                each.removable,
+                sum(bool(landing.node) for landing in each.landings),
+                len(each.alone),
+                ", ".join(each.exhausted_budgets),
+                next((one.verdict.message for one in each.landings if not one.node), ""),
+            )
+            for each in self._ask(request).nodes
+        ]
+        rows.sort(key=lambda row: (not row[1], row[2], row[3], row[0]))
+        said = f"{sum(row[1] for row in rows)} of {len(rows)} nodes could go by {by}"
+        names = ("node", "removable", "moved", "single replicas", "exhausted budgets", "why not")
+        return _table(said, names, rows)
+
+    def node_groups(self, nodes: Sequence[Node], prices: Mapping[str, float], seed: int) -> FutureTable:
+        """As ``Cluster.node_groups``."""
+        groups = [
+            pb.NodeGroup(name=node.metadata.name, price=prices.get(node.metadata.name, 1.0), node=_sent(node))
+            for node in nodes
+        ]
+        found = self._ask(pb.PlanNodeGroupsRequest(groups=groups, seed=seed))
+        rows = [(each.group, each.node_count, each.price, len(each.left_over)) for each in found.options]
+        said = f"{len(found.unplaced)} pods need more nodes"
+        return _table(said, ("group", "nodes", "price", "left over"), rows)
+
+    def change(self, pod: str, nodes: Iterable[str], seed: int) -> FutureTable:
+        """As ``Cluster.change``."""
+        namespace, _, name = pod.rpartition("/")
+        reference = objects_pb2.PodReference(namespace=namespace or "default", name=name)
+        request = pb.SuggestChangesRequest(
+            nodes=nodes, seed=seed, pod=objects_pb2.PodSource(reference=reference)
+        )
+        found = self._ask(request)
+        rows = [
+            (number, each.node, step.WhichOneof("step"), _what(step))
+            for number, each in enumerate(found.options, 1)
+            for step in each.steps
+        ]
+        first = "; ".join(what for number, _, _, what in rows if number == 1)
+        said = f"{pod}: {first or found.verdict.message or 'fits as it is'}"
+        return _table(said, ("option", "node", "kind", "change"), rows)
+
+    def _ask(self, request: Question) -> Any:
+        return answered_over(self._core, self._options, self._pods, request)
+
+
+def _sent(item: Object) -> objects_pb2.KubernetesObject:
+    return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
+
+
+def _table(said: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> FutureTable:
+    return FutureTable(said, {name: [row[at] for row in rows] for at, name in enumerate(names)})
+
+
+def _what(step: pb.ChangeStep) -> str:
+    """Return a change in words."""
+    match step.WhichOneof("step"):
+        case "toleration":
+            taint = step.toleration
+            return f"tolerate {taint.key}{taint.value and f'={taint.value}'}:{taint.effect}"
+        case "label" if not step.label.HasField("value"):
+            return f"remove the label {step.label.key} from {step.label.node}"
+        case "label":
+            return f"label {step.label.node} with {step.label.key}={step.label.value}"
+        case "request":
+            return f"request {step.request.after} {step.request.resource} instead of {step.request.before}"
+        case "move":
+            return f"move {step.move.pod.namespace}/{step.move.pod.name} to {step.move.node}"
+        case _:
+            return f"add a node like {step.node.like}"
