@@ -164,8 +164,8 @@ def plot_series(series: Mapping[str, pd.DataFrame], measure: str) -> alt.Chart:
     """Return a plot of one figure over time: a line for each recording that was lived again.
 
     Args:
-        series: By name, what ``pandas.read_parquet`` or ``read_csv`` makes of the file of
-            ``mooring replay --lives --figures``: ``time``, and a column for each figure.
+        series: By name, the data frame of a file of ``mooring replay --lives --figures``: ``time``, and a
+            column for each figure.
         measure: The figure, for example ``cpu fragmented %``.
 
     Raises:

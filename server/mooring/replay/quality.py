@@ -36,7 +36,7 @@ class Quality:
 
     Free amounts are judged as Fragmentation Gradient Descent judges them (Weng et al., USENIX ATC 2023), on
     whole nodes. An amount is fragmented for a kind of pods that does not fit on its node, or does not request
-    the resource. Kinds count by how many of their pods have come. The paper looks at each GPU of a node.
+    the resource. Kinds count by how many of their pods have come. The paper counts each GPU of a node.
 
     Args:
         nodes: Returns the nodes as they are.
