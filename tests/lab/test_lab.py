@@ -329,8 +329,9 @@ class TestFutures:
         ]
 
     def test_what_a_pod_lacks(self) -> None:
-        tainted = lab.node("gpu", taints=("nvidia.com/gpu=true:NoSchedule",), **{"nvidia.com/gpu": "1"})
-        waiting = lab.pod("train", **{"nvidia.com/gpu": "1"})
+        gpu: dict[str, Any] = {"nvidia.com/gpu": "1"}
+        tainted = lab.node("gpu", taints=("nvidia.com/gpu=true:NoSchedule",), **gpu)
+        waiting = lab.pod("train", **gpu)
         found = lab.load(objects=[lab.node("plain"), tainted, waiting]).explain("train").what_would_it_take()
         assert found.columns["change"][0] == "tolerate nvidia.com/gpu=true:NoSchedule"
         assert (found.columns["node"][0], found.columns["kind"][0]) == ("gpu", "toleration")
