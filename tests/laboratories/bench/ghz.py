@@ -80,6 +80,7 @@ CALLS = (
             "list-reservations": "2 / 1.4",
             "get-object": "2 / 1.4",
             "list-nodes": "2 / 1.4",
+            "list-pods": "2 / 1.4",
             "list-pending-pods": "2 / 1.4",
             "list-plugins": "4 / 2",
             "list-profiles": "4 / 2",
