@@ -24,7 +24,7 @@ def share_freed_memory() -> None:
 
 
 def return_freed_memory(every: float = 30.0) -> None:
-    """Give freed memory back to the system every so many seconds, on a thread of its own.
+    """Give freed memory back to the system, again and again, on a thread of its own.
 
     By itself glibc returns the end of its heaps alone, so a pod with thousands of names leaves 12 % more
     behind than it found. A return takes some milliseconds.
