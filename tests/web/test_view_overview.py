@@ -21,7 +21,7 @@ def test_what_waits_is_grouped_with_its_next_step(page: Page) -> None:
 def test_a_group_leads_to_its_newest_decision(page: Page) -> None:
     page.goto("#/")
     big = page.get_by_role("listitem").filter(has_text="ReplicaSet default/big")
-    big.get_by_role("link", name="Newest decision").click()
+    big.get_by_role("link", name="Newest decision").first.click()
     expect(page.get_by_role("heading", name="Decision", exact=False).first).to_be_visible()
     expect(page.get_by_text("has no node: 0/6 nodes are available", exact=False)).to_be_visible()
 
