@@ -22,10 +22,16 @@ from mooring.framework.reason_codes import TEXTS, code_of
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 from mooring_client.v1 import findings_pb2
+from tests.plugins import storage
+from tests.plugins.storage import claim as volume_claim
+from tests.plugins.storage import csi_driver, csi_node, placed_pod, storage_class, using, volume
 from tools.docs import reason_codes
 
 Manifest = dict[str, Any]
 HOST = "kubernetes.io/hostname"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
 ZONE = "topology.kubernetes.io/zone"
 TAINT = {"key": "maintenance", "effect": "NoSchedule"}
 SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
@@ -136,6 +142,54 @@ def claiming(name: str) -> Manifest:
 
 
 FOUR = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+
+
+LOCAL = storage_class(provisioner=NO_PROVISIONER)
+IN_X = node(labels={HOST: "n1", ZONE: "x"})
+IN_Y_ALONE = [{"matchLabelExpressions": [{"key": ZONE, "values": ["y"]}]}]
+SELECTED = {"annotations": {"volume.kubernetes.io/selected-node": "n2"}}
+ONE_POD = ["ReadWriteOncePod"]
+
+
+def with_volumes(*volumes: str | Mapping[str, Any]) -> Manifest:
+    return pod_manifest("p", **using(*volumes))
+
+
+def disk(kind: str, **fields: Any) -> Manifest:
+    return {kind: fields}
+
+
+def bound(name: str = "c", **fields: Any) -> list[Manifest]:
+    return [volume_claim(name, volume=f"pv-{name}"), volume(f"pv-{name}", **fields)]
+
+
+def attached(name: str, volume_name: str, node: str = "n1") -> Manifest:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": {"name": name},
+        "spec": {
+            "attacher": storage.DRIVER,
+            "nodeName": node,
+            "source": {"persistentVolumeName": volume_name},
+        },
+        "status": {"attached": True},
+    }
+
+
+def room(size: str) -> Manifest:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": "room", "namespace": "default"},
+        "storageClassName": "wait",
+        "capacity": size,
+        "nodeTopology": {},
+    }
+
+
+def zoned(value: str, key: str = ZONE) -> Manifest:
+    return {"metadata": {"labels": {key: value}}}
 
 
 FACTS = {
@@ -375,10 +429,266 @@ FACTS = {
         pod_manifest("p", spec={"schedulingGates": [{"name": "example.com/quota"}]}),
         ("SchedulingGated", "example.com/quota", "waiting for scheduling gates", []),
     ),
-    "a claim that is not there": (
+    "claim, missing": (
         [node()],
-        pod_manifest("p", spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}),
-        ("ClaimNotFound", "data", "not found", []),
+        with_volumes("data"),
+        ("ClaimNotFound", "data", "claim default/data does not exist", []),
+    ),
+    "claim, missing, of an ephemeral volume": (
+        [node()],
+        with_volumes(disk("ephemeral", volumeClaimTemplate={"spec": {}})),
+        ("ClaimNotFound", "p-v0", "the controller of ephemeral volumes has not made it yet", []),
+    ),
+    "claim, a class that binds at once": (
+        [node(), volume_claim(), storage_class(mode="Immediate")],
+        with_volumes("c"),
+        ("ClaimUnbound", "default/c", "claim default/c has no volume; class wait binds at once", []),
+    ),
+    "claim, a class that binds at once, without a provisioner": (
+        [node(), volume_claim(), storage_class(provisioner=NO_PROVISIONER, mode="Immediate")],
+        with_volumes("c"),
+        ("ClaimUnbound", "default/c", "class wait binds at once and has no provisioner", []),
+    ),
+    "claim, no class": (
+        [node(), volume_claim(storage_class=None)],
+        with_volumes("c"),
+        ("ClaimUnbound", "default/c", "claim default/c has no volume; it has no class", []),
+    ),
+    "claim, a class that is not there": (
+        [node(), volume_claim(storage_class="fast")],
+        with_volumes("c"),
+        ("ClaimUnbound", "default/c", "class fast does not exist", []),
+    ),
+    "claim, bound to a volume that is not there": (
+        [node(), volume_claim(volume="gone")],
+        with_volumes("c"),
+        ("VolumeMissing", "gone", "claim default/c is bound to volume gone, which does not exist", []),
+    ),
+    "volume, of another node": (
+        [IN_X, *bound(zone="y")],
+        with_volumes("c"),
+        (
+            "VolumeNodeAffinity",
+            "pv-c",
+            f"volume pv-c of claim default/c is for nodes with {ZONE}=y, the node has {ZONE}=x",
+            [],
+        ),
+    ),
+    "volume, the node has no such label": (
+        [node(), *bound(zone="y")],
+        with_volumes("c"),
+        ("VolumeNodeAffinity", "pv-c", f"the node has no {ZONE}", []),
+    ),
+    "volumes, none of the class": (
+        [node(), volume_claim(), LOCAL],
+        with_volumes("c"),
+        (
+            "VolumeNotAvailable",
+            "default/c",
+            "asks for 1Gi ReadWriteOnce of class wait: there is no volume of class wait, and class wait has",
+            [],
+        ),
+    ),
+    "volumes, too small": (
+        [node(), volume_claim(), LOCAL, volume(size="1Mi")],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", "volume pv has 1Mi", []),
+    ),
+    "volumes, another access mode": (
+        [node(), volume_claim(accessModes=["ReadWriteMany"]), LOCAL, volume()],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", "volume pv has ReadWriteOnce", []),
+    ),
+    "volumes, another volume mode": (
+        [node(), volume_claim(volumeMode="Block"), LOCAL, volume()],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", "volume pv has mode Filesystem", []),
+    ),
+    "volumes, released": (
+        [node(), volume_claim(), LOCAL, volume(phase="Released")],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", "volume pv is Released", []),
+    ),
+    "volumes, outside the selector": (
+        [node(), volume_claim(selector={"matchLabels": {"a": "b"}}), LOCAL, volume()],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", "volume pv outside the selector", []),
+    ),
+    "volumes, each for its own reason": (
+        [
+            IN_X,
+            volume_claim(),
+            LOCAL,
+            volume("a", zone="y"),
+            volume("b", claimRef={"namespace": "default", "name": "other"}),
+            volume("c", zone="y"),
+        ],
+        with_volumes("c"),
+        (
+            "VolumeNotAvailable",
+            "default/c",
+            "of 3 volumes of the class 2 not reached from the node, 1 kept for default/other",
+            [],
+        ),
+    ),
+    "volumes, one for two claims": (
+        [node(), volume_claim(), volume_claim("d", size="2Gi"), LOCAL, volume(size="2Gi")],
+        with_volumes("c", "d"),
+        ("VolumeNotAvailable", "default/d", "volume pv goes to another claim of the pod", []),
+    ),
+    "volumes, made in another zone alone": (
+        [IN_X, volume_claim(), storage_class(allowedTopologies=IN_Y_ALONE)],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", f"class wait makes volumes in {ZONE}=y alone", []),
+    ),
+    "volumes, being made for another node": (
+        [node(), volume_claim(metadata=SELECTED), storage_class()],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", "is being made for node n2", []),
+    ),
+    "storage, too little": (
+        [node(), volume_claim(size="2Gi"), storage_class(), csi_driver(storageCapacity=True), room("1Gi")],
+        with_volumes("c"),
+        (
+            "StorageExhausted",
+            "wait",
+            "needs 2Gi of class wait, the largest that csi.example.com reports for the node is 1Gi",
+            [],
+        ),
+    ),
+    "storage, no report": (
+        [node(), volume_claim(), storage_class(), csi_driver(storageCapacity=True)],
+        with_volumes("c"),
+        ("StorageExhausted", "wait", "csi.example.com reports no capacity for the node", []),
+    ),
+    "zone, another one": (
+        [IN_X, *bound(**zoned("y"))],
+        with_volumes("c"),
+        (
+            "VolumeZoneMismatch",
+            "pv-c",
+            f"volume pv-c of claim default/c is in {ZONE}=y, the node has {ZONE}=x",
+            [],
+        ),
+    ),
+    "zone, one of two": (
+        [IN_X, *bound(**zoned("y__z"))],
+        with_volumes("c"),
+        ("VolumeZoneMismatch", "pv-c", f"is in {ZONE}=y or z, the node has", []),
+    ),
+    "zone, a label of old against one of today": (
+        [IN_X, *bound(**zoned("y", BETA_ZONE))],
+        with_volumes("c"),
+        ("VolumeZoneMismatch", "pv-c", f"is in {BETA_ZONE}=y, the node has {ZONE}=x", []),
+    ),
+    "zone, the node has a zone and no region": (
+        [IN_X, *bound(**zoned("south", REGION))],
+        with_volumes("c"),
+        ("VolumeZoneMismatch", "pv-c", f"is in {REGION}=south, the node has no label {REGION}", []),
+    ),
+    "zone, of the second claim": (
+        [IN_X, *bound(**zoned("x")), *bound("d", **zoned("y"))],
+        with_volumes("c", "d"),
+        ("VolumeZoneMismatch", "pv-d", "volume pv-d of claim default/d", []),
+    ),
+    "disk, GCE, one may write": (
+        [node(), placed_pod("a", "n1", disk("gcePersistentDisk", pdName="pd", readOnly=True))],
+        with_volumes(disk("gcePersistentDisk", pdName="pd")),
+        (
+            "DiskInUse",
+            "pd",
+            "disk pd is in use on the node, and not by all read-only; taken by default/a (read-only)",
+            ["default/a"],
+        ),
+    ),
+    "disk, EBS, even read-only": (
+        [node(), placed_pod("a", "n1", disk("awsElasticBlockStore", volumeID="vol-1", readOnly=True))],
+        with_volumes(disk("awsElasticBlockStore", volumeID="vol-1", readOnly=True)),
+        ("DiskInUse", "vol-1", "disk vol-1 is in use on the node; taken by default/a", ["default/a"]),
+    ),
+    "disk, iSCSI": (
+        [node(), placed_pod("a", "n1", disk("iscsi", iqn="iqn.a", targetPortal="10.0.0.1", lun=0))],
+        with_volumes(disk("iscsi", iqn="iqn.a", targetPortal="10.0.0.1", lun=1)),
+        ("DiskInUse", "iqn.a", "disk iqn.a is in use on the node", ["default/a"]),
+    ),
+    "disk, RBD": (
+        [node(), placed_pod("a", "n1", disk("rbd", monitors=["m"], image="i"))],
+        with_volumes(disk("rbd", monitors=["m", "o"], image="i")),
+        ("DiskInUse", "rbd/i", "disk rbd/i is in use on the node", ["default/a"]),
+    ),
+    "claim, for one pod alone, on the node": (
+        [node(), placed_pod("a", "n1", "c"), volume_claim(volume="pv", accessModes=ONE_POD), volume()],
+        with_volumes("c"),
+        (
+            "ClaimInUse",
+            "default/c",
+            "claim default/c is for one pod alone (ReadWriteOncePod); taken by default/a",
+            ["default/a"],
+        ),
+    ),
+    "claim, for one pod alone, on another node": (
+        [
+            node(),
+            node("n2", spec={"unschedulable": True}),
+            placed_pod("a", "n2", "c"),
+            volume_claim(volume="pv", accessModes=ONE_POD),
+            volume(),
+        ],
+        with_volumes("c"),
+        ("ClaimInUse", "default/c", "taken by default/a on n2", ["default/a"]),
+    ),
+    "limit, reached by a pod": (
+        [node(), csi_node("n1", csi_example_com=1), *bound("a"), *bound(), placed_pod("a", "n1", "a")],
+        with_volumes("c"),
+        (
+            "VolumeLimitReached",
+            storage.DRIVER,
+            "needs 1 more of driver csi.example.com, which has 1 of at most 1 volumes; taken by default/a",
+            ["default/a"],
+        ),
+    ),
+    "limit, an attachment without a pod": (
+        [node(), csi_node("n1", csi_example_com=1), *bound("a"), *bound(), attached("left", "pv-a")],
+        with_volumes("c"),
+        (
+            "VolumeLimitReached",
+            storage.DRIVER,
+            "taken by handle-pv-a (attached, no pod here uses it)",
+            ["handle-pv-a"],
+        ),
+    ),
+    "limit, an attachment of a pod counts once": (
+        [
+            node(),
+            csi_node("n1", csi_example_com=2),
+            *bound("a"),
+            *bound(),
+            *bound("d"),
+            attached("its", "pv-a"),
+            placed_pod("a", "n1", "a"),
+        ],
+        with_volumes("c", "d"),
+        ("VolumeLimitReached", storage.DRIVER, "needs 2 more of driver", ["default/a"]),
+    ),
+    "limit, two volumes where one fits": (
+        [node(), csi_node("n1", csi_example_com=1), *bound(), *bound("d")],
+        with_volumes("c", "d"),
+        ("VolumeLimitReached", storage.DRIVER, "has 0 of at most 1 volumes", []),
+    ),
+    "limit, a volume that is to be made": (
+        [node(), csi_node("n1", csi_example_com=0), volume_claim(), storage_class()],
+        with_volumes("c"),
+        ("VolumeLimitReached", storage.DRIVER, "has 0 of at most 0 volumes", []),
+    ),
+    "driver, not on the node": (
+        [node(), csi_node("n1", other=9), csi_driver(preventPodSchedulingIfMissing=True), *bound()],
+        with_volumes("c"),
+        (
+            "VolumeDriverMissing",
+            storage.DRIVER,
+            "CSI driver csi.example.com is not on the node, which has other",
+            [],
+        ),
     ),
 }
 FACTS["apart, as others want"][0][1]["spec"]["nodeName"] = "n1"

@@ -85,7 +85,8 @@ class Plugin(ABC, Generic[ArgsT]):
         may take a while.
 
         Args:
-            state: A copy of the state that the plugin's PreFilter wrote; keep values there that nodes share.
+            state: A copy of the state that the plugin's PreFilter wrote, with the ``Snapshot`` under its
+                class; keep values there that nodes share.
             pod: The pod.
             node: The rejected node, with the pods that are nominated for it if they made the difference.
                 None if the pod was rejected as a whole, by PreEnqueue or PreFilter.

@@ -86,12 +86,12 @@ class ReasonCode(Enum):
     POD_ANTI_AFFINITY = 19, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
     POD_ANTI_AFFINITY_OF_OTHERS = 20, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM
     POD_AFFINITY_INVALID = 21, "InterPodAffinity", SubjectKind.POD_AFFINITY_TERM, True
-    CLAIM_UNBOUND = 22, "VolumeBinding", SubjectKind.CLAIM, True
+    CLAIM_UNBOUND = 22, "", SubjectKind.CLAIM, True
     CLAIM_NOT_FOUND = 23, "", SubjectKind.CLAIM, True
     VOLUME_NODE_AFFINITY = 24, "VolumeBinding", SubjectKind.VOLUME
     VOLUME_NOT_AVAILABLE = 25, "VolumeBinding", SubjectKind.CLAIM
     STORAGE_EXHAUSTED = 26, "VolumeBinding", SubjectKind.STORAGE_CLASS
-    VOLUME_MISSING = 27, "VolumeBinding", SubjectKind.VOLUME
+    VOLUME_MISSING = 27, "", SubjectKind.VOLUME
     VOLUME_ZONE_MISMATCH = 28, "VolumeZone", SubjectKind.VOLUME
     DISK_IN_USE = 29, "VolumeRestrictions", SubjectKind.VOLUME
     CLAIM_IN_USE = 30, "VolumeRestrictions", SubjectKind.CLAIM
@@ -139,7 +139,8 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.VOLUME_ZONE_MISMATCH: "node(s) had no available volume zone",
     ReasonCode.DISK_IN_USE: "node(s) had no available disk",
     ReasonCode.CLAIM_IN_USE: (
-        "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+        "already in-use by another pod"
     ),
     ReasonCode.VOLUME_LIMIT_REACHED: "node(s) exceed max volume count",
     ReasonCode.VOLUME_DRIVER_MISSING: "<subject> CSI driver is not installed on the node",

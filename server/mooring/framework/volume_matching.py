@@ -17,9 +17,10 @@ from mooring.framework.quantity import Quantity, parse_quantity
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 STORAGE = "storage"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-_FILESYSTEM = "Filesystem"
+FILESYSTEM = "Filesystem"
 
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
@@ -56,7 +57,7 @@ def suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Return whether the volume is large enough, of the claim's mode and attributes, and stays."""
     return (
         size_of(volume.spec.capacity) >= size_of(claim.spec.resources.requests)
-        and (volume.spec.volume_mode or _FILESYSTEM) == (claim.spec.volume_mode or _FILESYSTEM)
+        and (volume.spec.volume_mode or FILESYSTEM) == (claim.spec.volume_mode or FILESYSTEM)
         and (volume.spec.volume_attributes_class_name or "")
         == (claim.spec.volume_attributes_class_name or "")
         and volume.metadata.deletion_timestamp is None

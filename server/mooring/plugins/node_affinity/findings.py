@@ -35,7 +35,7 @@ def affinity_mismatch(code: ReasonCode, whose: str, required: NodeSelector, node
         return
     # A term without conditions matches no node.
     nearest = min(filter(None, terms), key=len, default=[])
-    asked = " and ".join(_written(each) for each in nearest)
+    asked = " and ".join(condition_text(each) for each in nearest)
     keys = dict.fromkeys(each.key for each in nearest)
     which = whose if len(terms) == 1 else f"the nearest of the {len(terms)} terms of {whose}"
     there = ", ".join(_has(key, node) for key in keys)
@@ -55,7 +55,7 @@ def affinity_mismatch(code: ReasonCode, whose: str, required: NodeSelector, node
 def conflict(required: NodeSelector) -> Finding:
     """Return the finding about affinity that no node can meet, since it names different ones at once."""
     named = [
-        " and ".join(_written(each) for each in term.match_fields if each.key == NAME_FIELD)
+        " and ".join(condition_text(each) for each in term.match_fields if each.key == NAME_FIELD)
         for term in required.node_selector_terms
     ]
     subject = "; or ".join(named)
@@ -68,7 +68,8 @@ def conflict(required: NodeSelector) -> Finding:
     )
 
 
-def _written(each: NodeSelectorRequirement) -> str:
+def condition_text(each: NodeSelectorRequirement) -> str:
+    """Return a condition on a label as people write it."""
     if each.operator in ("Exists", "DoesNotExist"):
         return f"{each.key} {each.operator}"
     if len(each.values) == 1:

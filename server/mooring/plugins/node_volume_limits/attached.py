@@ -169,8 +169,8 @@ class AttachedVolumes:
         installed = tuple([driver.name for driver in csi_node.spec.drivers]) if csi_node is not None else ()
         for driver in installed:
             self._installed.setdefault(driver, np.zeros(len(self._versions), np.bool_))[row] = True
-        limits = _limits(csi_node)
-        attached = _attached(objects, node_name) if limits else {}
+        limits = limits_of(csi_node)
+        attached = attached_to(objects, node_name) if limits else {}
         counts = Counter(attached.values())
         for driver, limit in limits.items():
             if driver not in self._room:
@@ -230,7 +230,7 @@ class AttachedVolumes:
             room.grow(capacity)
 
 
-def _attached(objects: ObjectTable, node_name: str) -> Volumes:
+def attached_to(objects: ObjectTable, node_name: str) -> Volumes:
     """Return the CSI drivers' persistent volumes that VolumeAttachments name for the node."""
     attached: Volumes = {}
     for _, name in objects.attachments.get(node_name, ()):
@@ -242,7 +242,7 @@ def _attached(objects: ObjectTable, node_name: str) -> Volumes:
     return attached
 
 
-def _limits(csi_node: CSINode | None) -> dict[str, int]:
+def limits_of(csi_node: CSINode | None) -> dict[str, int]:
     """How many volumes each driver may have on the node; a driver without a limit is missing."""
     drivers = csi_node.spec.drivers if csi_node is not None else ()
     return {

@@ -11,12 +11,15 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
+    Finding,
     Handle,
     HintedEvent,
     Int32s,
     KubeVersion,
+    NodeInfo,
     NodeView,
     Pod,
+    ReasonCode,
     Status,
     Verdicts,
 )
@@ -29,7 +32,9 @@ from mooring.framework.objects import (
     StorageClass,
     VolumeAttachment,
 )
+from mooring.framework.reason_codes import code_of
 from mooring.framework.upstream import Upstream
+from mooring.plugins.claim_findings import claim_faults
 from mooring.plugins.claims import BoundClaims, claim_name
 from mooring.plugins.csi_migration import kind_of
 from mooring.plugins.node_volume_limits.attachable import (
@@ -39,6 +44,7 @@ from mooring.plugins.node_volume_limits.attachable import (
     unique_name,
 )
 from mooring.plugins.node_volume_limits.attached import AttachedVolumes
+from mooring.plugins.node_volume_limits.findings import full_drivers, missing_driver
 from mooring.plugins.node_volume_limits.hints import events
 from mooring.plugins.storage import NO_ROWS, StoragePlugin
 
@@ -130,6 +136,17 @@ class NodeVolumeLimits(StoragePlugin[None]):
             known = objects.get(CSIDriver, driver)
             if known is not None and (self._all_demand or known.spec.prevent_pod_scheduling_if_missing):
                 yield driver
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return claim_faults(state, pod)
+        if status.reasons == (REASON,):
+            return list(full_drivers(pod, node, self.handle.kube_version))
+        known = [code_of(self.name, reason) for reason in status.reasons]
+        missing = [each[1] for each in known if each and each[0] is ReasonCode.VOLUME_DRIVER_MISSING]
+        return [missing_driver(each, node) for each in missing] or claim_faults(state, pod)
 
 
 class _Rejections:

@@ -140,6 +140,14 @@ def _reached(volume: PersistentVolume, nodes: NodeView, asked: Bools) -> Bools:
     return np.where(migrated, reaches(translated_affinity(kind, volume), nodes), reached)
 
 
+def reached_from(volume: PersistentVolume, node: NodeView) -> NodeSelector | None:
+    """Return a selector of the nodes that reach the volume, as it counts on the only node of ``node``."""
+    kind = kind_of(volume.spec)
+    if kind is None or not kind.migrated or not _has_migrated(kind, node).all():
+        return required_of(volume)
+    return translated_affinity(kind, volume)
+
+
 def _has_migrated(kind: InTreeKind, nodes: NodeView) -> Bools:
     """bool[K]: the node's CSINode says that its CSI driver serves volumes of this kind."""
     objects = nodes.snapshot.objects

@@ -13,10 +13,12 @@ from mooring.framework import (
     SUCCESS,
     Caller,
     CycleState,
+    Finding,
     Handle,
     HintedEvent,
     Int32s,
     Int64s,
+    NodeInfo,
     NodeView,
     Pod,
     PreBindPlugin,
@@ -37,6 +39,7 @@ from mooring.framework.objects import (
 )
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
+from mooring.plugins.claim_findings import claim_faults
 from mooring.plugins.claims import BoundClaims
 from mooring.plugins.csi_migration import TranslationError
 from mooring.plugins.node_resources_fit.scoring import score_curve
@@ -44,6 +47,7 @@ from mooring.plugins.storage import NO_ROWS, StoragePlugin
 from mooring.plugins.volume_binding import binding
 from mooring.plugins.volume_binding.affinity import KnownReach, check_bound
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
+from mooring.plugins.volume_binding.findings import claims_without_volumes
 from mooring.plugins.volume_binding.hints import EVENTS
 from mooring.plugins.volume_binding.matching import ATTRIBUTES_CLASS_GATE
 from mooring.plugins.volume_binding.pod_claims import PodClaims, claims_of, sort_claims
@@ -126,6 +130,14 @@ class VolumeBinding(
         for bit, found in enumerate((conflict, unmatched, without_room, gone)):
             codes |= found.astype(np.int32) << bit
         return Verdicts(codes, _STATUSES)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return claim_faults(state, pod)
+        with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
+        return list(claims_without_volumes(state.read(_PRE_FILTER, PodClaims), node, with_classes))
 
     def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         found = BoundClaims.of(state, pod, nodes.snapshot.objects)

@@ -15,7 +15,7 @@ from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from mooring.framework.quantity import parse_quantity, units
-from mooring.framework.volume_matching import STORAGE, class_of_claim
+from mooring.framework.volume_matching import NO_PROVISIONER, STORAGE, class_of_claim
 from mooring.plugins.volume_binding.affinity import allows, selects
 from mooring.plugins.volume_binding.matching import Matching
 
@@ -56,9 +56,6 @@ def check_waiting(
             unmatched |= asked & ~possible
             without_room |= asked & possible & ~room
     return unmatched, without_room
-
-
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def can_be_made(claim: PersistentVolumeClaim, nodes: NodeView) -> tuple[Bools, Bools]:
@@ -104,7 +101,7 @@ def reports_of(
         return
     size = units(parse_quantity(asked))
     for report in sorted(objects.all(CSIStorageCapacity), key=_name):
-        if report.storage_class_name == kind.metadata.name and _largest_volume(report) >= size:
+        if report.storage_class_name == kind.metadata.name and largest_volume(report) >= size:
             yield report, selects(report.node_topology, nodes)
 
 
@@ -112,7 +109,7 @@ def _name(report: CSIStorageCapacity) -> tuple[str, str]:
     return report.metadata.namespace, report.metadata.name
 
 
-def _largest_volume(report: CSIStorageCapacity) -> int:
+def largest_volume(report: CSIStorageCapacity) -> int:
     """In bytes; -1 when the report doesn't say."""
     largest = report.capacity if report.maximum_volume_size is None else report.maximum_volume_size
     return -1 if largest is None else units(parse_quantity(largest))

@@ -14,6 +14,7 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
+    Finding,
     Handle,
     HintedEvent,
     Int32s,
@@ -26,9 +27,11 @@ from mooring.framework import (
 from mooring.framework.deadline import timely
 from mooring.framework.objects import PersistentVolumeClaim
 from mooring.framework.upstream import Upstream
+from mooring.plugins.claim_findings import claim_faults
 from mooring.plugins.claims import READ_WRITE_ONCE_POD, BoundClaims, not_found
 from mooring.plugins.storage import NO_ROWS, StoragePlugin
 from mooring.plugins.volume_restrictions.disks import collide, is_disk
+from mooring.plugins.volume_restrictions.findings import claims_in_use, disks_in_use
 from mooring.plugins.volume_restrictions.hints import events
 
 REASON_DISK = "node(s) had no available disk"
@@ -107,6 +110,16 @@ class VolumeRestrictions(StoragePlugin[None]):
         if own is None or own.uses > 0:
             codes[codes == 0] = _UNKNOWN if own is None else _CLAIM
         return Verdicts(codes, self._statuses)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return claim_faults(state, pod)
+        if status.reasons == (REASON_DISK,):
+            return list(disks_in_use(pod, node))
+        own = state.get(_PRE_FILTER, _OwnClaims)
+        return list(claims_in_use(own.names, pod, node)) if own is not None else ()
 
 
 def _uses(names: set[str], pod: Pod, nodes: NodeView) -> int:

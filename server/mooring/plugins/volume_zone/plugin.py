@@ -10,8 +10,10 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
+    Finding,
     HintedEvent,
     Int32s,
+    NodeInfo,
     NodeView,
     Pod,
     Status,
@@ -22,19 +24,16 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.framework.upstream import Upstream
 from mooring.framework.volume_matching import WAIT_FOR_FIRST_CONSUMER, class_of_claim
-from mooring.plugins.claims import (
-    BoundClaims,
-    not_found,
-)
-from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE
+from mooring.plugins.claim_findings import claim_faults
+from mooring.plugins.claims import BoundClaims, not_found
 from mooring.plugins.storage import NO_ROWS, StoragePlugin
-from mooring.plugins.volume_zone.domains import ZONE_LABELS, Domain, domains_of
+from mooring.plugins.volume_zone.domains import ZONE_LABELS, Domain, domains_of, is_inside
+from mooring.plugins.volume_zone.findings import wrong_zones
 from mooring.plugins.volume_zone.hints import EVENTS
 
 REASON = "node(s) had no available volume zone"
 
 _PRE_FILTER = "PreFilterVolumeZone"
-_NEW_KEY = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 
 class VolumeZone(StoragePlugin[None]):
@@ -73,6 +72,13 @@ class VolumeZone(StoragePlugin[None]):
         if isinstance(domains, Status):
             return Verdicts.reject_where(np.ones(len(nodes), np.bool_), domains)
         return Verdicts.reject_where(_outside(domains, nodes), Status.unresolvable(REASON))
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if node is None:
+            return claim_faults(state, pod)
+        return list(wrong_zones(pod, node))
 
 
 def _domains(pod: Pod, objects: ObjectTable) -> tuple[Domain, ...] | Status:
@@ -113,18 +119,8 @@ def _outside(domains: Sequence[Domain], nodes: NodeView) -> Bools:
     """Return bool[K]: the node says where it is, and that is outside one of ``domains``."""
     outside = np.zeros(len(nodes), np.bool_)
     for domain in timely(domains):
-        outside |= ~_is_inside(domain, nodes)
+        outside |= ~is_inside(domain, nodes)
     labelled = np.zeros(len(nodes), np.bool_)
     for key in ZONE_LABELS:
         labelled |= nodes.label(key).exists(nodes.rows)
     return outside & labelled
-
-
-def _is_inside(domain: Domain, nodes: NodeView) -> Bools:
-    """Return bool[K]: the node has one of the values; today's label counts where the old one is missing."""
-    column = nodes.label(domain.key)
-    inside = column.is_in(nodes.rows, domain.values)
-    today = _NEW_KEY.get(domain.key)
-    if today is not None:
-        inside |= ~column.exists(nodes.rows) & nodes.label(today).is_in(nodes.rows, domain.values)
-    return inside

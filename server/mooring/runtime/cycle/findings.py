@@ -17,6 +17,7 @@ from mooring.framework import (
     NodeInfo,
     NodeView,
     Plugin,
+    Snapshot,
     Status,
 )
 from mooring.framework.errors import PluginFailureError
@@ -70,6 +71,7 @@ class _Asking:
         self._evaluation = evaluation
         self._calls = calls
         self._state = evaluation.state.clone()
+        self._state.write(Snapshot, evaluation.snapshot)
         self._plugins: dict[str, Plugin[Any]] = {
             enabled.name: enabled.plugin
             for point in (profile.pre_enqueue, profile.pre_filter, profile.filter)
