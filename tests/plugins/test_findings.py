@@ -141,6 +141,12 @@ def claiming(name: str) -> Manifest:
     return pod_manifest("p", spec={"resourceClaims": [{"name": "d", "resourceClaimName": name}]})
 
 
+CORDON = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
+RULES = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}]
+RESTARTING = pod_manifest(
+    "p", spec={"containers": [{"name": "main", "restartPolicy": "Never", "restartPolicyRules": RULES}]}
+)
+ASKING = {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}
 FOUR = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
 
@@ -318,6 +324,56 @@ FACTS = {
         pod_manifest("p"),
         ("NodeCordoned", "n1", "the node is cordoned", []),
     ),
+    "cordon, the toleration is for another effect": (
+        [node(spec={"unschedulable": True})],
+        pod_manifest("p", spec={"tolerations": [{**CORDON, "effect": "NoExecute"}]}),
+        ("NodeCordoned", "n1", "the node is cordoned", []),
+    ),
+    "name, another node": (
+        [node(), node("n2", spec={"unschedulable": True})],
+        pod_manifest("p", node="n2"),
+        ("NodeNameMismatch", "n2", "the pod names the node n2", []),
+    ),
+    "name, no such node": (
+        [node()],
+        pod_manifest("p", node="n9"),
+        ("NodeNameMismatch", "n9", "the pod names the node n9", []),
+    ),
+    "feature, restarts of all containers": (
+        [node()],
+        RESTARTING,
+        (
+            "FeatureNotDeclared",
+            "RestartAllContainersOnContainerExits",
+            "which the node does not declare",
+            [],
+        ),
+    ),
+    "feature, user namespaces in the host's network": (
+        [node()],
+        pod_manifest("p", spec={"hostNetwork": True, "hostUsers": False}),
+        ("FeatureNotDeclared", "UserNamespacesHostNetworkSupport", "which the node does not declare", []),
+    ),
+    "feature, one of two": (
+        [node(status={"declaredFeatures": ["RestartAllContainersOnContainerExits"]})],
+        {**RESTARTING, "spec": {**RESTARTING["spec"], "hostNetwork": True, "hostUsers": False}},
+        ("FeatureNotDeclared", "UserNamespacesHostNetworkSupport", "which the node does not declare", []),
+    ),
+    "port, the holder has one address": (
+        [node(), with_port("a", "n1", hostIP="10.0.0.1")],
+        with_port("p"),
+        ("PortTaken", "80/TCP", "taken by default/a (10.0.0.1:80/TCP)", ["default/a"]),
+    ),
+    "port, of two pods": (
+        [node(), with_port("a", "n1", hostIP="10.0.0.1"), with_port("b", "n1", hostIP="10.0.0.2")],
+        with_port("p"),
+        ("PortTaken", "80/TCP", "host port 80/TCP is taken", ["default/a", "default/b"]),
+    ),
+    "port, the same protocol alone counts": (
+        [node(), with_port("a", "n1", protocol="UDP"), with_port("b", "n1")],
+        with_port("p", protocol="UDP"),
+        ("PortTaken", "80/UDP", "host port 80/UDP is taken", ["default/a"]),
+    ),
     "port, the same": (
         [node(), with_port("a", "n1")],
         with_port("p"),
@@ -357,6 +413,41 @@ FACTS = {
         [node()],
         spread(ZONE),
         ("SpreadLabelMissing", ZONE, f"the node lacks the label {ZONE}", []),
+    ),
+    "spread, pods on another node of the zone": (
+        [
+            node(labels={HOST: "n1", ZONE: "x"}),
+            node("n2", labels={HOST: "n2", ZONE: "x"}, spec={"unschedulable": True}),
+            node("n3", labels={HOST: "n3", ZONE: "y"}, spec={"unschedulable": True}),
+            web("a", "n2"),
+        ],
+        spread(ZONE),
+        ("SpreadSkew", ZONE, "these are default/a on n2", ["default/a", "y"]),
+    ),
+    "spread, maxSkew 2": (
+        [node(), node("n2", spec={"unschedulable": True}), web("a", "n1"), web("b", "n1")],
+        spread(skew=2),
+        (
+            "SpreadSkew",
+            HOST,
+            "maxSkew 2: 2 matching pods in n1, the fewest are 0 in n2 (cordoned)",
+            ["default/a", "default/b", "n2"],
+        ),
+    ),
+    "spread, taints are honored": (
+        [
+            node(),
+            node("n2", taints=[TAINT]),
+            node("n3", allocatable={**FOUR, "cpu": "0"}),
+            web("a", "n1"),
+        ],
+        {**(honoring := spread(nodeTaintsPolicy="Honor")), "spec": {**honoring["spec"], **ASKING}},
+        (
+            "SpreadSkew",
+            HOST,
+            "the fewest are 0 in n3; 1 domain doesn't count for its node affinity or taints: n2",
+            ["default/a", "n3"],
+        ),
     ),
     "near, no pod anywhere": (
         [node()],

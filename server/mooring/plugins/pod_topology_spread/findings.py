@@ -111,7 +111,10 @@ class _Skew:
         policies = {"node affinity": rule.honors_affinity, "taints": rule.honors_taints}
         why = " or ".join(name for name, honored in policies.items() if honored)
         named = ", ".join(self._value(int((ids == each).argmax())) for each in missing[:_NAMED].tolist())
-        return f"; {len(missing)} domains don't count for their {why or 'missing labels'}: {named}"
+        counted = f"{len(missing)} domains don't count for their"
+        if len(missing) == 1:
+            counted = "1 domain doesn't count for its"
+        return f"; {counted} {why or 'missing labels'}: {named}"
 
     def _pods(self, domain: int) -> Iterator[Holder]:
         rule, ids = self._constraint.rule, self._constraint.pods.topology.ids
