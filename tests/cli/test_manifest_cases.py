@@ -212,3 +212,64 @@ def test_claims_in_files(tmp_path: Path, capsys: Capture) -> None:
     objects = [*DEVICES, deployment, kind, *volumes, stateful_set(1, storageClassName="local"), pod]
     files = write_manifests(tmp_path / "a.yaml", *objects)
     assert sorted(placed(capsys, files).values()) == ["n1", "n1", "n2", "n2"]
+
+
+HOST = "kubernetes.io/hostname"
+SPREAD = {
+    "maxSkew": 1,
+    "topologyKey": HOST,
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"app": "web"}},
+}
+NEAR_BOTH = [
+    {"topologyKey": HOST, "labelSelector": {"matchLabels": labels}}
+    for labels in ({"app": "front"}, {"env": "prod"})
+]
+SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("objects", "spec", "said"),
+    [
+        pytest.param(
+            [node_manifest("n1", taints=[{"key": "maintenance", "effect": "NoSchedule"}])],
+            {},
+            "taint maintenance:NoSchedule is not tolerated",
+            id="taint-unnamed",
+        ),
+        pytest.param(
+            [
+                node_manifest("n1", labels={HOST: "n1"}),
+                node_manifest("n2", labels={HOST: "n2"}, spec={"unschedulable": True}),
+                pod_manifest("web-b", node="n1", labels={"app": "web"}),
+            ],
+            {"topologySpreadConstraints": [SPREAD]},
+            "1 matching pod in n1, the fewest are 0 in n2 (cordoned), which count since nodeTaintsPolicy is",
+            id="drain-in-progress",
+        ),
+        pytest.param(
+            [
+                node_manifest("n1", labels={HOST: "n1"}),
+                pod_manifest("front", node="n1", labels={"app": "front"}),
+                pod_manifest("prod", node="n1", labels={"env": "prod"}),
+            ],
+            {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": NEAR_BOTH}}},
+            "no single pod matches all 2 terms; default/front matches term 1, default/prod matches term 2",
+            id="affinity-one-pod-for-all-terms",
+        ),
+        pytest.param(
+            [node_manifest("n1", taints=[SLA])],
+            {"tolerations": [{**SLA, "operator": "Gt"}]},
+            "operator Gt counts for nothing unless the feature gate TaintTolerationComparisonOperators is on",
+            id="gt-toleration",
+        ),
+    ],
+)
+def test_the_explanation_names_the_cause(
+    objects: list[Manifest], spec: Manifest, said: str, tmp_path: Path, capsys: Capture
+) -> None:
+    asked = pod_manifest("asked", labels={"app": "web"}, spec=spec)
+    manifests = write_manifests(tmp_path / "cluster.yaml", *objects, asked)
+    found = call(capsys, "explain", "asked", "--manifests", manifests, "--node", "n1")
+    assert found.code == 3
+    assert said in found.out
