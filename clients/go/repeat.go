@@ -78,11 +78,15 @@ func commits(request any) bool {
 // repeat makes a call until it is answered, fails for good, or its time would be over with the next pause.
 func (c *Client) repeat(ctx context.Context, method string, request any, call func(*grpc.ClientConn) error) error {
 	var pause pauses
+	var earlier *Error
 	for {
 		connection := c.connectionFor(request)
 		e := errorOf(call(connection))
 		if e == nil {
 			return nil
+		}
+		if earlier != nil && e.Code == codes.DeadlineExceeded && e.Reason == 0 && isIdempotent(method) {
+			return earlier // It says more than that the time is over.
 		}
 		switch ruleOf(e) {
 		case never:
@@ -98,6 +102,7 @@ func (c *Client) repeat(ctx context.Context, method string, request any, call fu
 			c.leave(connection)
 		}
 		e.Repeatable = true
+		earlier = e
 		if !pause.next(ctx) {
 			return e
 		}

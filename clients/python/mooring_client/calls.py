@@ -176,12 +176,17 @@ class Calls:
         Raises:
             CallFailedError: It failed for a reason that remains, or time is over.
         """
+        idempotent = request.DESCRIPTOR.full_name in IDEMPOTENT
+        earlier: CallFailedError | None = None
         while True:
             target = self._leader if commits else self._target
             try:
                 return method(self._stubs(target))(request, timeout=pauses.left)
             except grpc.RpcError as error:
-                failed = failure_of(error, idempotent=request.DESCRIPTOR.full_name in IDEMPOTENT)
+                failed = failure_of(error, idempotent=idempotent)
+            if earlier is not None and idempotent and failed.ended_by_time:
+                raise earlier
+            earlier = failed
             if failed.reason in ("", NOT_LEADER):
                 self._leader = failed.metadata.get("leader_address") or self._target
             if not failed.repeatable:

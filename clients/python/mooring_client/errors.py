@@ -54,6 +54,11 @@ class CallFailedError(Exception):
         self.fields: Sequence[FieldViolation] = list(detail.field_violations)
         self.repeatable = repeatable
 
+    @property
+    def ended_by_time(self) -> bool:
+        """Whether the time was over before the server could answer."""
+        return self.code is grpc.StatusCode.DEADLINE_EXCEEDED and not self.reason
+
     def __str__(self) -> str:
         return f"{self.reason or self.code.name}: {self.args[0]}"
 

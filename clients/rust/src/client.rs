@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use prost::Message;
 use tokio::time::{Instant, sleep};
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::answers::{Explanation, Filtered, Scored};
 use crate::call::{Streaming, commits};
@@ -386,6 +386,7 @@ impl Client {
         attempt: impl Fn(Connection) -> F,
     ) -> Result<A> {
         let mut repeat = 0;
+        let mut earlier = None;
         loop {
             let leader = self.leader().clone().filter(|_| committing);
             let connection = leader.unwrap_or_else(|| self.home());
@@ -393,6 +394,10 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(status) => Error::read(status, idempotent),
             };
+            let ended = error.code == Code::DeadlineExceeded && error.reason.is_none();
+            if let Some(earlier) = earlier.take().filter(|_| ended && idempotent) {
+                return Err(earlier); // It says more than that the time is over.
+            }
             let pause = pause(repeat);
             let stale = error.reason == Some(ErrorReason::NodeEpochStale);
             if !error.repeatable || stale || Instant::now() + pause >= until {
@@ -401,6 +406,7 @@ impl Client {
             if committing {
                 self.follow(&error)?;
             }
+            earlier = Some(error);
             sleep(pause).await;
             repeat += 1;
         }

@@ -12,7 +12,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import type { ServiceError } from "@grpc/grpc-js";
+import { type ServiceError, status } from "@grpc/grpc-js";
 
 import { type Explanation, explanationIn, type Filtered, filteredIn, type Scored, scoredIn } from "./answers.js";
 import { Connection, type ConnectionOptions, type Limits } from "./connection.js";
@@ -354,6 +354,7 @@ export class Client {
   ): Promise<A> {
     const idempotent = isIdempotent(method);
     const committing = commits(method, request);
+    let earlier: MooringError | undefined;
     for (let repeat = 0; ; repeat++) {
       const address = (committing && this.#leader) || this.#address;
       try {
@@ -361,6 +362,9 @@ export class Client {
       } catch (cause) {
         if (limits.signal?.aborted) throw cause;
         const error = read(cause as ServiceError, idempotent);
+        // An earlier failure says more than that the time is over.
+        if (earlier && idempotent && error.code === status.DEADLINE_EXCEEDED && error.reason === "") throw earlier;
+        earlier = error;
         const pause = pauseMs(repeat);
         if (!error.repeatable || error.reason === "NODE_EPOCH_STALE" || Date.now() + pause >= limits.deadline) throw error;
         if (error.reason === "NOT_LEADER") this.#leader = error.metadata.leader_address;

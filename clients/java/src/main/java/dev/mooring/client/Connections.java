@@ -56,6 +56,7 @@ final class Connections implements AutoCloseable {
   private <Q, A> A repeated(
       MethodDescriptor<Q, ?> method, Q request, long until, BiFunction<Channel, CallOptions, A> attempt) {
     var pauses = new Pauses(until);
+    MooringException earlier = null;
     while (true) {
       var leading = leader;
       var channel = leading != null && Rule.commits(request) ? leading : own;
@@ -64,6 +65,10 @@ final class Connections implements AutoCloseable {
         return attempt.apply(channel, options);
       } catch (StatusRuntimeException status) {
         var failed = MooringException.of(status);
+        if (earlier != null && failed.endedByTime() && Rule.isIdempotent(method)) {
+          throw earlier.repeated(); // It says more than that the time is over.
+        }
+        earlier = failed;
         switch (Rule.of(failed)) {
           case NEVER -> throw failed;
           case IDEMPOTENT -> {

@@ -84,6 +84,11 @@ public final class MooringException extends RuntimeException {
     return new MooringException(getMessage(), getCause(), code, error, true);
   }
 
+  /** Whether the time was over before the server could answer. */
+  boolean endedByTime() {
+    return code == Status.Code.DEADLINE_EXCEEDED && reason() == ErrorReason.ERROR_REASON_UNSPECIFIED;
+  }
+
   /** gRPC's code. */
   public Status.Code code() {
     return code;
