@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mooring.cli.main import main
+from mooring.cluster.manifests.documents import read_text
 from mooring.extender_check.asked import AskedExtender
 from mooring.extender_check.checks import CHECKS
 from mooring.extender_check.running import CheckOutcome, answer_times, outcomes
@@ -327,12 +328,12 @@ def test_the_command_reads_a_configuration(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("kind: Pod\nmetadata: {name: web}\nspec: {}", "there is no Node"), ("{", "cluster.yaml: not YAML")],
+    [("kind: Pod\nmetadata: {name: web}\nspec: {}", "there is no Node"), ("{", "cluster.yaml:2: not YAML")],
     ids=["no-node", "no-yaml"],
 )
 def test_what_cannot_be_used_is_told(text: str, said: str) -> None:
     with pytest.raises(InvalidArgumentError, match=said):
-        sample_of({"cluster.yaml": text})
+        sample_of(read_text(text, "cluster.yaml"))
 
 
 def test_the_first_pending_pod_is_asked_about() -> None:
@@ -341,6 +342,6 @@ def test_the_first_pending_pod_is_asked_about() -> None:
         {"kind": "Pod", "metadata": {"name": "runs"}, "spec": {"nodeName": "a"}},
         {"kind": "Pod", "metadata": {"name": "waits"}, "spec": {}},
     ]
-    sample = sample_of({"dump": json.dumps({"kind": "List", "items": [node, *pods]})})
+    sample = sample_of(read_text(json.dumps({"kind": "List", "items": [node, *pods]}), "dump"))
     assert sample.pod["metadata"]["name"] == "waits"
     assert list(sample.nodes) == ["a"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from mooring.app.embedding import Option
 from mooring.cli.console import print_line, print_table, with_bar
 from mooring.cli.flags import Commands, Flags, add_command, add_manifests, add_output
+from mooring.cli.junit import JunitCase, junit
 from mooring.cli.output import Exit, print_document
 from mooring.cli.values import positive, seconds
 from mooring.framework.errors import InvalidArgumentError
@@ -81,7 +83,7 @@ def _client(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     import msgspec
 
     from mooring.client_check.cases import cases
-    from mooring.client_check.playing import CasePlayer, Played, faults, junit
+    from mooring.client_check.playing import CasePlayer, Played, faults
 
     wanted = [case for case in cases() if case.name.startswith(args.case)]
     if args.judge:
@@ -94,7 +96,8 @@ def _client(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     by_name = {each.case: each for each in played}
     found = {case.name: list(faults(case, by_name.get(case.name))) for case in wanted}
     if args.junit:
-        Path(args.junit).write_text(junit(wanted, found), encoding="utf-8")
+        reported = [JunitCase(case.server, case.name, case.about, found[case.name]) for case in wanted]
+        Path(args.junit).write_text(junit("mooring", reported), encoding="utf-8")
     if args.output == "table":
         _show(wanted, found)
     else:
@@ -152,15 +155,14 @@ def _stanzas(args: argparse.Namespace) -> dict[str, ExtenderStanza]:
 def _extender(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     import msgspec
 
-    from mooring.app.engine import read_text
+    from mooring.cluster.manifests.documents import read_paths
     from mooring.extender_check.asked import AskedExtender
     from mooring.extender_check.checks import CHECKS
-    from mooring.extender_check.running import answer_times, junit, outcomes
+    from mooring.extender_check.running import answer_times, outcomes
     from mooring.extender_check.sample import generated, sample_of
     from mooring.scheduler.extender import build_transport
 
-    texts = {path: read_text(path, pipe=True) for path in args.manifests}
-    sample = sample_of(texts) if texts else generated(args.nodes)
+    sample = sample_of(read_paths(args.manifests)) if args.manifests else generated(args.nodes)
     played: list[CheckOutcome] = []
     times: list[AnswerTimes] = []
     for path, stanza in _stanzas(args).items():
@@ -169,12 +171,22 @@ def _extender(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
         played += with_bar(outcomes(extender, args.case), len(CHECKS), "asking", many=1)
         times += answer_times(extender)
     if args.junit:
-        Path(args.junit).write_text(junit(played), encoding="utf-8")
+        reported = [_reported(outcome) for outcome in played]
+        Path(args.junit).write_text(junit("extender", reported), encoding="utf-8")
     if args.output == "table":
         _show_checks(played, times)
     else:
         print_document(args.output, msgspec.to_builtins({"checks": played, "times": times}))
     return Exit.FAILED if any(outcome.result == "failed" for outcome in played) else Exit.OK
+
+
+def _reported(outcome: CheckOutcome) -> JunitCase:
+    """Return an outcome as JUnit has it: advice is a skipped test with a message."""
+    case = JunitCase(outcome.source, outcome.name, outcome.rule)
+    if outcome.result == "failed":
+        return replace(case, faults=outcome.faults)
+    passed = outcome.result == "passed"
+    return replace(case, skipped="" if passed else "; ".join(outcome.faults) or "not its verb")
 
 
 def _show_checks(played: Sequence[CheckOutcome], times: Sequence[AnswerTimes]) -> None:

@@ -7,14 +7,13 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Final, Self, cast
-from xml.etree import ElementTree as ET
 
 import grpc
 import msgspec
@@ -292,19 +291,3 @@ def _faults_of_step(step: CaseStep, said: Said, saved: Json) -> Iterator[str]:
     if wrong := list(differences(step.expect, said.printed, saved)):
         yield from wrong
         yield f"it printed {shown(said.printed)}"
-
-
-def junit(cases: Sequence[ContractCase], found: Mapping[str, Sequence[str]]) -> str:
-    """Return the report of a run as JUnit's XML.
-
-    Args:
-        cases: Those that were played.
-        found: The faults of each, by its name.
-    """
-    failed = sum(map(bool, found.values()))
-    suite = ET.Element("testsuite", name="mooring", tests=str(len(cases)), failures=str(failed))
-    for case in cases:
-        shown = ET.SubElement(suite, "testcase", classname=case.server, name=case.name)
-        if found[case.name]:
-            ET.SubElement(shown, "failure", message=case.about).text = "\n".join(found[case.name])
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from mooring.extender_check.asked import AskedExtender, CallFailedError
+from mooring.extender_check.asked import AskedExtender, CallFailedError, fields_of
 from mooring.extender_check.sample import Json, folded, from_later, with_nulls
 from mooring.runtime.profiles.extender import FilterAnswer
 
@@ -39,9 +39,7 @@ def keeps_known_nodes(extender: AskedExtender) -> Iterator[str]:
 
 def answers_in_form(extender: AskedExtender) -> Iterator[str]:
     """Send nodes that arrive whole back whole."""
-    body = extender.answered(extender.stanza.filter_verb, extender.question())
-    found = msgspec.json.decode(body)
-    fields = {name.lower(): value for name, value in found.items()} if isinstance(found, dict) else {}
+    fields = fields_of(extender.answered(extender.stanza.filter_verb, extender.question()))
     if not extender.stanza.node_cache_capable and fields.get("nodes") is None and fields.get("nodenames"):
         yield "NodeNames has nodes and Nodes is null: without nodeCacheCapable that keeps no node"
 

@@ -139,6 +139,12 @@ class AskedExtender:
         return self.stanza.filter_verb or self.stanza.prioritize_verb
 
 
+def fields_of(body: bytes) -> Json:
+    """Return the fields of an answer, by their names in lower case; empty if it is not an object."""
+    answer = msgspec.json.decode(body)
+    return {name.lower(): value for name, value in answer.items()} if isinstance(answer, dict) else {}
+
+
 def _read(read: Callable[[], T]) -> T:
     try:
         return read()

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mooring.extender_check.asked import AskedExtender, CallFailedError
+from mooring.extender_check.asked import AskedExtender, CallFailedError, fields_of
 from mooring.extender_check.sample import Json
 
 _AT_ONCE: Final = 16
@@ -114,5 +114,5 @@ def _is_success(body: bytes) -> bool:
         return not body
     if isinstance(answer, list):
         return bool(answer)
-    fields = {name.lower(): value for name, value in answer.items()} if isinstance(answer, dict) else {}
+    fields = fields_of(body)
     return not fields.get("error") and bool(fields.get("nodenames") or fields.get("nodes"))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import statistics
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -71,19 +70,6 @@ def answer_times(extender: AskedExtender) -> list[AnswerTimes]:
         AnswerTimes(verb, len(extender.sample.nodes), statistics.median(seconds), max(seconds))
         for verb, seconds in extender.seconds.items()
     ]
-
-
-def junit(played: Sequence[CheckOutcome]) -> str:
-    """Return the report as JUnit's XML; what is advised is a skipped test with a message."""
-    failed = sum(outcome.result == "failed" for outcome in played)
-    suite = ET.Element("testsuite", name="extender", tests=str(len(played)), failures=str(failed))
-    for outcome in played:
-        shown = ET.SubElement(suite, "testcase", classname=outcome.source, name=outcome.name)
-        if outcome.result == "failed":
-            ET.SubElement(shown, "failure", message=outcome.rule).text = "\n".join(outcome.faults)
-        elif outcome.result != "passed":
-            ET.SubElement(shown, "skipped", message="; ".join(outcome.faults) or "not its verb")
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
 def _outcome(check: Check, extender: AskedExtender) -> CheckOutcome:

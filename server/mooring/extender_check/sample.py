@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from mooring.documents import DocumentError, read_documents
+from mooring.cluster.manifests.documents import Document
 from mooring.framework.errors import InvalidArgumentError
+from mooring.testing import node_manifest, pod_manifest
 
 Json = dict[str, Any]
 
@@ -40,27 +41,24 @@ class ExtenderSample:
 
 def generated(count: int) -> ExtenderSample:
     """Return a pod and ``count`` nodes in five zones that a cluster could have."""
-    names = [f"node-{index:05d}" for index in range(count)]
-    return ExtenderSample(_pod(), {name: _node(name, f"zone-{at % 5}") for at, name in enumerate(names)})
+    nodes = (_node(f"node-{index:05d}", f"zone-{index % 5}") for index in range(count))
+    return ExtenderSample(_pod(), {node["metadata"]["name"]: node for node in nodes})
 
 
-def sample_of(texts: Mapping[str, str]) -> ExtenderSample:
-    """Return the nodes in files, and the first pod in them that has none.
-
-    Args:
-        texts: YAML or JSON, by the file's name.
+def sample_of(documents: Iterable[Document]) -> ExtenderSample:
+    """Return the nodes among manifests, and the first pod among them that has none.
 
     Raises:
-        InvalidArgumentError: One can't be read, or there is no node in them.
+        InvalidArgumentError: There is no node.
     """
-    objects = [found for path, text in texts.items() for found in _read(path, text)]
-    nodes = {found["metadata"]["name"]: _bare(found) for found in objects if found.get("kind") == "Node"}
+    of_kind: dict[str, list[Json]] = {"Node": [], "Pod": []}
+    for document in documents:
+        of_kind.setdefault(document.manifest.get("kind", ""), []).append(_bare(document.manifest))
+    nodes = {node["metadata"]["name"]: node for node in of_kind["Node"]}
     if not nodes:
-        raise InvalidArgumentError.at(
-            ", ".join(texts), "there is no Node; add the nodes that the extender knows"
-        )
-    pods = (found for found in objects if found.get("kind") == "Pod" and not found["spec"].get("nodeName"))
-    return ExtenderSample(_bare(next(pods, _pod())), nodes)
+        raise InvalidArgumentError.at("manifests", "there is no Node; add the nodes that the extender knows")
+    pods = (pod for pod in of_kind["Pod"] if not pod["spec"].get("nodeName"))
+    return ExtenderSample(next(pods, _pod()), nodes)
 
 
 def folded(value: Any) -> Any:
@@ -90,55 +88,33 @@ def with_nulls(question: Json) -> Json:
     return {**question, "Pod": {**pod, "metadata": metadata, "spec": spec}}
 
 
-def _read(path: str, text: str) -> Iterator[Json]:
-    try:
-        for document in read_documents(text):
-            yield from _objects(document.value)
-    except DocumentError as error:
-        raise InvalidArgumentError.at(path, str(error)) from None
-
-
-def _objects(value: Any) -> Iterator[Json]:
-    if not isinstance(value, dict):
-        return
-    if isinstance(value.get("items"), list):
-        kind = str(value.get("kind", "")).removesuffix("List")
-        for item in value["items"]:
-            yield from _objects({"kind": kind, **item} if isinstance(item, dict) else item)
-    elif isinstance(value.get("metadata"), dict):
-        yield value
-
-
 def _bare(found: Json) -> Json:
     """Return an object as kube-scheduler sends it: without its kind."""
     return {key: member for key, member in found.items() if key not in ("apiVersion", "kind")}
 
 
 def _pod() -> Json:
-    requests = {"cpu": "100m", "memory": "128Mi"}
-    container = {"name": "main", "image": "registry.example/app:1", "resources": {"requests": requests}}
-    return {
-        "metadata": {
-            "name": "mooring-conformance",
-            "namespace": "default",
-            "uid": "6f9619ff-8b86-d011-b42d-00cf4fc964ff",
-            "labels": {"app": "mooring-conformance"},
-        },
-        "spec": {"containers": [container], "schedulerName": "default-scheduler", "priority": 1_000},
-        "status": {"phase": "Pending", "qosClass": "Burstable"},
-    }
+    name = "mooring-conformance"
+    return _bare(
+        pod_manifest(
+            name,
+            labels={"app": name},
+            requests={"cpu": "100m", "memory": "128Mi"},
+            metadata={"uid": "6f9619ff-8b86-d011-b42d-00cf4fc964ff"},
+            spec={"schedulerName": "default-scheduler", "priority": 1_000},
+            status={"phase": "Pending", "qosClass": "Burstable"},
+        )
+    )
 
 
 def _node(name: str, zone: str) -> Json:
-    amounts = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
-    labels = {
-        "kubernetes.io/hostname": name,
-        "kubernetes.io/os": "linux",
-        "topology.kubernetes.io/zone": zone,
-    }
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-    return {
-        "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels},
-        "spec": {"providerID": f"example://{name}"},
-        "status": {"capacity": amounts, "allocatable": amounts, "conditions": [ready]},
-    }
+    return _bare(
+        node_manifest(
+            name,
+            labels={"kubernetes.io/os": "linux", "topology.kubernetes.io/zone": zone},
+            metadata={"uid": f"uid-{name}"},
+            spec={"providerID": f"example://{name}"},
+            status={"conditions": [ready]},
+        )
+    )
