@@ -1078,7 +1078,7 @@ type ListPodsRequest struct {
 	PageSize uint32 `protobuf:"varint,8,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// OPTIONAL. The page_token of an answer to the same request.
 	PageToken string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// OPTIONAL. Begins the page after so many pods of the list, instead of where page_token says. So any part of a list can be read.
+	// OPTIONAL. Skips this number of pods of the list. Replaces page_token, so that a caller can read any part of a list.
 	Skip          *uint32 `protobuf:"varint,10,opt,name=skip,proto3,oneof" json:"skip,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

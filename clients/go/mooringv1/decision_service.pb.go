@@ -1481,8 +1481,8 @@ type SummarizeReasonsRequest struct {
 	// for that at most; the next call continues if the cluster hasn't changed. So a process that only answers questions gives
 	// reasons, too. Nothing is changed or remembered as a decision.
 	AskNow bool `protobuf:"varint,6,opt,name=ask_now,json=askNow,proto3" json:"ask_now,omitempty"`
-	// OPTIONAL. Adds to each group what would make its first example fit. Groups of which that is not known take 0.2 s each, for
-	// one second together; the next call continues.
+	// OPTIONAL. Adds to each group what would make its first example fit. A new search takes up to 0.2 s a group. After one
+	// second the call ends; the next call continues.
 	Advise        bool `protobuf:"varint,7,opt,name=advise,proto3" json:"advise,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1974,7 +1974,8 @@ type GetPodHistoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The moments, the oldest first. Decisions that the journal has forgotten are missing.
 	Moments []*PodMoment `protobuf:"bytes,1,rep,name=moments,proto3" json:"moments,omitempty"`
-	// What changed in the cluster since the last decision, such as "3 pods placed", most first. Empty also if that is no longer known.
+	// What changed in the cluster since the last decision, such as "3 pods placed"; the largest number comes first. Empty if the
+	// server has forgotten the changes.
 	Since         []string `protobuf:"bytes,2,rep,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -597,7 +597,7 @@ func (x *Amounts) GetLimit() int64 {
 	return 0
 }
 
-// One fact because of which a plugin rejected a pod or a node.
+// One reason for a plugin's rejection of a pod or a node.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cause.

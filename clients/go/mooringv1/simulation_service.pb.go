@@ -162,7 +162,7 @@ const (
 	BlamedKind_BLAMED_KIND_RULE BlamedKind = 2
 	// A feature gate that differs from the release's default.
 	BlamedKind_BLAMED_KIND_GATE BlamedKind = 3
-	// The configuration, in place of which the defaults would be in force.
+	// The configuration. Without it the defaults apply.
 	BlamedKind_BLAMED_KIND_CONFIGURATION BlamedKind = 4
 )
 

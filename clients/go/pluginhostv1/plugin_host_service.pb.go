@@ -435,7 +435,7 @@ type ConfigureResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the instance in other calls.
 	Instance uint32 `protobuf:"varint,1,opt,name=instance,proto3" json:"instance,omitempty"`
-	// If there are any, there is no instance.
+	// With faults there is no instance.
 	Faults        []*ConfigureResponse_ArgumentFault `protobuf:"bytes,2,rep,name=faults,proto3" json:"faults,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -18,7 +18,7 @@ DIGITS = 1_000_000
 
 
 class Residual(ScorePlugin[None]):
-    """Prefers nodes of which a pod takes a small share, and as much of the CPU as of the memory."""
+    """Prefers nodes on which a pod takes a small share, and equal shares of CPU and memory."""
 
     name = "Residual"
 
@@ -35,7 +35,7 @@ class Residual(ScorePlugin[None]):
         return rated
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
-        # Of equal nodes the first one, like the other policies of this example.
+        # Equal nodes: take the first, like the other policies of this example.
         normalized = np.zeros(len(scores), np.int64)
         normalized[np.argmax(scores)] = 100
         return normalized

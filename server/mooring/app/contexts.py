@@ -16,9 +16,10 @@ _LABELS = "app.kubernetes.io/name=mooring,app.kubernetes.io/component=scheduler"
 
 
 def scheduler_pod(api: ApiServer) -> tuple[str, str] | None:
-    """Return namespace and name of the pod of mooring's scheduler, the leading one if that is known.
+    """Find the pod of mooring's scheduler, the leading one if that is known.
 
-    None if there is no such pod, none is ready, or the API server does not list them.
+    Returns:
+        Its namespace and name; None if no pod is ready, or if the API server does not list pods.
     """
     try:
         pods = [

@@ -615,7 +615,7 @@ class ListPodsRequest(_message.Message):
     page_token: _builtins.str
     """OPTIONAL. The page_token of an answer to the same request."""
     skip: _builtins.int
-    """OPTIONAL. Begins the page after so many pods of the list, instead of where page_token says. So any part of a list can be read."""
+    """OPTIONAL. Skips this number of pods of the list. Replaces page_token, so that a caller can read any part of a list."""
     def __init__(
         self,
         *,

@@ -814,8 +814,8 @@ class SummarizeReasonsRequest(_message.Message):
     reasons, too. Nothing is changed or remembered as a decision.
     """
     advise: _builtins.bool
-    """OPTIONAL. Adds to each group what would make its first example fit. Groups of which that is not known take 0.2 s each, for
-    one second together; the next call continues.
+    """OPTIONAL. Adds to each group what would make its first example fit. A new search takes up to 0.2 s a group. After one
+    second the call ends; the next call continues.
     """
     @_builtins.property
     def window(self) -> _duration_pb2.Duration:
@@ -1060,7 +1060,9 @@ class GetPodHistoryResponse(_message.Message):
 
     @_builtins.property
     def since(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What changed in the cluster since the last decision, such as "3 pods placed", most first. Empty also if that is no longer known."""
+        """What changed in the cluster since the last decision, such as "3 pods placed"; the largest number comes first. Empty if the
+        server has forgotten the changes.
+        """
 
     def __init__(
         self,

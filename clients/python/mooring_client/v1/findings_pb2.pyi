@@ -433,7 +433,7 @@ Global___Amounts: _TypeAlias = Amounts  # noqa: Y015
 
 @_typing.final
 class Finding(_message.Message):
-    """One fact because of which a plugin rejected a pod or a node."""
+    """One reason for a plugin's rejection of a pod or a node."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -119,7 +119,7 @@ class _BlamedKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BlamedKind
     BLAMED_KIND_GATE: _BlamedKind.ValueType  # 3
     """A feature gate that differs from the release's default."""
     BLAMED_KIND_CONFIGURATION: _BlamedKind.ValueType  # 4
-    """The configuration, in place of which the defaults would be in force."""
+    """The configuration. Without it the defaults apply."""
 
 class BlamedKind(_BlamedKind, metaclass=_BlamedKindEnumTypeWrapper):
     """The kinds of input that a decision may depend on."""
@@ -133,7 +133,7 @@ BLAMED_KIND_RULE: BlamedKind.ValueType  # 2
 BLAMED_KIND_GATE: BlamedKind.ValueType  # 3
 """A feature gate that differs from the release's default."""
 BLAMED_KIND_CONFIGURATION: BlamedKind.ValueType  # 4
-"""The configuration, in place of which the defaults would be in force."""
+"""The configuration. Without it the defaults apply."""
 Global___BlamedKind: _TypeAlias = BlamedKind  # noqa: Y015
 
 @_typing.final

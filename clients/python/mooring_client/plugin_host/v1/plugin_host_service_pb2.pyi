@@ -265,7 +265,7 @@ class ConfigureResponse(_message.Message):
     """Names the instance in other calls."""
     @_builtins.property
     def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigureResponse.ArgumentFault]:
-        """If there are any, there is no instance."""
+        """With faults there is no instance."""
 
     def __init__(
         self,
