@@ -251,9 +251,8 @@ class Signer:
     def named_node(self, pod: Pod, profile: Profile) -> str:
         """Return the only node that ``pod`` can go to, if pods that name none are alike otherwise; else "".
 
-
         Raises:
-            PluginFailureError: A plugin raised, or its signature can't be hashed.
+            PluginFailureError: A plugin raised.
         """
         name, left_alone = named_node(pod), False
         if not name:
@@ -340,7 +339,7 @@ def _parts(
     whole, static = [*below.whole.signatures], [*below.static.signatures]
     by_resources, kinds_read = set(below.by_resources), set(below.kinds_read)
     for plugin in plugins:
-        declared = _declared(plugin, pod)
+        declared = _declared(plugin, pod, to_hash=True)
         if declared.signature is None:
             return None
         whole.append(declared.signature)
@@ -364,11 +363,15 @@ def _kinds_beside_resources(declared: Dependencies) -> Collection[type[Object]] 
     return declared.kinds if declared.parts == Part.RESOURCES | Part.OBJECTS else None
 
 
-def _declared(plugin: Plugin[Any], pod: Pod) -> Dependencies:
-    """Return what the answers of ``plugin`` about ``pod`` depend on, checked."""
+def _declared(plugin: Plugin[Any], pod: Pod, *, to_hash: bool = False) -> Dependencies:
+    """Return what the answers of ``plugin`` about ``pod`` depend on, checked.
+
+    With ``to_hash`` its signature has to be hashable. A pod that names its node is asked about without, since
+    hashing an affinity takes longer than comparing it.
+    """
     try:
         declared = dependencies_of(plugin, pod)
-        if isinstance(declared, Dependencies):
+        if to_hash and isinstance(declared, Dependencies):
             hash(declared.signature)
     except MooringError:
         raise
