@@ -187,6 +187,9 @@ def test_the_last_hour_is_told_in_spans() -> None:
     with asked() as (_, stubs):
         schedule(stubs, pod("kept"), commit_mode=scheduling_pb.COMMIT_MODE_RESERVE)
         schedule(stubs, pod("big", "64"), commit_mode=scheduling_pb.COMMIT_MODE_RESERVE)
+        # Dry runs place nothing; one that finds no node says why its pod is pending.
+        schedule(stubs, pod("dry"))
+        schedule(stubs, pod("large", "99"))
         line = stubs.decisions.GetTimeLine(pb.GetTimeLineRequest(span_count=4))
         elsewhere = stubs.decisions.GetTimeLine(pb.GetTimeLineRequest(namespace="other", span_count=1))
         end = rejected(
@@ -194,9 +197,9 @@ def test_the_last_hour_is_told_in_spans() -> None:
         )
     last = line.spans[-1]
     assert [each.decision_count for each in line.spans] == [0, 0, 0, 2]
-    assert (last.placed_count, last.pending_count, elsewhere.spans[0].decision_count) == (1, 1, 0)
+    assert (last.placed_count, last.pending_count, elsewhere.spans[0].decision_count) == (1, 2, 0)
     assert [(each.plugin, each.reason, each.pod_count) for each in last.causes] == [
-        ("NodeResourcesFit", "Insufficient cpu", 1)
+        ("NodeResourcesFit", "Insufficient cpu", 2)
     ]
     assert last.HasField("duration_p99")
     assert end.code is grpc.StatusCode.INVALID_ARGUMENT

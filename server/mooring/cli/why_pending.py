@@ -203,7 +203,7 @@ def _print_one(pod: PendingPod) -> None:
 def _grouped(pods: list[PendingPod], advise: Advise, profile: str) -> list[dict[str, Any]]:
     """Return the pods by controller and dominant reason, in the form of ``_group``."""
     from mooring.decisions.summary import grouped
-    from mooring.service.decisions import group_message
+    from mooring.service.reasons import group_message
 
     asked, now = {each.pod.metadata.uid: each for each in pods}, time.time()
     groups = []

@@ -14,6 +14,8 @@ Cause = tuple[str, str]
 """A plugin and its reason."""
 
 _PLACING = frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND, DecisionKind.OBSERVE})
+_TELLING = _PLACING | {DecisionKind.DRY_RUN}
+"""Kinds that say why a pod is pending."""
 
 
 @dataclass(slots=True)
@@ -49,8 +51,8 @@ def time_line(
 ) -> list[TimeSpan]:
     """Return spans of equal length.
 
-    A pod is pending from a decision without a node to one with a node. Pods that are gone now, and never got
-    one, are pending up to the end of the span of their last decision.
+    A pod is pending from a decision without a node to one with a node; dry runs count for that alone. Pods
+    that are gone now, and never got one, are pending up to the end of the span of their last decision.
 
     Args:
         journal: Has the decisions.
@@ -84,9 +86,9 @@ def time_line(
 
 
 def _wanted(journal: DecisionJournal, namespace: str, profile: str) -> Iterator[Entry]:
-    """Yield what was to place pods, the oldest first."""
+    """Yield what says whether pods are pending, the oldest first."""
     for _, entry in journal.entries_after(0):
-        if entry.kind not in _PLACING:
+        if entry.kind not in _TELLING:
             continue
         if not (namespace or profile):
             yield entry
@@ -97,6 +99,8 @@ def _wanted(journal: DecisionJournal, namespace: str, profile: str) -> Iterator[
 
 
 def _placed(entry: Entry) -> Sequence[str]:
+    if entry.kind not in _PLACING:
+        return ()
     if isinstance(entry, BatchRecord):
         return entry.uids
     return (entry.uid,) if entry.result is DecisionResult.SCHEDULED else ()
@@ -104,21 +108,25 @@ def _placed(entry: Entry) -> Sequence[str]:
 
 def _count(span: TimeSpan, entry: Entry, pending: dict[str, Record]) -> None:
     if isinstance(entry, BatchRecord):
-        span.decided += len(entry)
-        span.placed += len(entry)
-        span.durations += [(entry.time - entry.began) / len(entry)] * len(entry)
+        if entry.kind in _PLACING:
+            span.decided += len(entry)
+            span.placed += len(entry)
+            span.durations += [(entry.time - entry.began) / len(entry)] * len(entry)
         for uid in entry.uids:
             pending.pop(uid, None)
+        return
+    if entry.result is DecisionResult.SCHEDULED:
+        pending.pop(entry.uid, None)
+    else:
+        pending[entry.uid] = entry
+    if entry.kind not in _PLACING:
         return
     span.decided += entry.kind is not DecisionKind.BIND
     span.durations.append(entry.duration)
     if entry.result is DecisionResult.SCHEDULED:
         span.placed += entry.kind is not DecisionKind.BIND
-        pending.pop(entry.uid, None)
         if entry.details.attempt:
             span.waits.append(entry.details.queue_wait)
-    else:
-        pending[entry.uid] = entry
 
 
 def _close(span: TimeSpan, pending: dict[str, Record], known: Callable[[Record], bool]) -> None:

@@ -6,7 +6,9 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+import grpc
 
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.listed_pod import ListedPod
@@ -19,7 +21,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.calls.pages import Pages
-from mooring.service.calls.slots import Slots
+from mooring.service.calls.slots import SlotProgress, Slots, in_slot
 from mooring.service.calls.streams import EndOfStreams
 from mooring.service.in_flight import PodsInFlight
 from mooring.sessions.change.advice import Advisor
@@ -29,6 +31,8 @@ from mooring.telemetry.metrics import Metrics
 from mooring_client.v1 import cluster_service_pb2 as cluster_pb
 from mooring_client.v1 import objects_pb2
 from mooring_client.v1 import simulation_service_pb2 as simulation_pb
+
+Response = TypeVar("Response")
 
 
 class ObjectDecoder(Protocol):
@@ -211,6 +215,17 @@ class Backend:
         """
         if not self.synced():
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
+
+    def in_session_slot(
+        self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
+    ) -> Response:
+        """Run ``work`` where it gives way to live calls; however little it is, its call takes time.
+
+        Raises:
+            UnavailableError: The state is not complete yet (NOT_SYNCED).
+        """
+        self.require_synced()
+        return in_slot(self.session_slots, context, work)
 
     def over(self, work: Work) -> Backend:
         """Return what answers about a session, at whose version ``work`` is."""

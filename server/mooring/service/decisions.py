@@ -4,59 +4,42 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TypeVar
 
 import grpc
 
-from mooring.decisions.asking import UndecidedPods
 from mooring.decisions.decisions import Decisions
-from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import DecisionJournal
-from mooring.decisions.life import PodMoment, life_of
 from mooring.decisions.listed_pod import ListedPod
-from mooring.decisions.records import DecisionResult, Record
+from mooring.decisions.records import Record
 from mooring.decisions.repeating import Repeater, decision_not_found
-from mooring.decisions.summary import ReasonGroup, UnplacedPod, grouped, summarize
-from mooring.decisions.time_line import TimeSpan, percentile, time_line
-from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
-    NotFoundError,
-    PluginFailureError,
     UnimplementedError,
 )
-from mooring.framework.label_selector import LabelMatcher
-from mooring.runtime.answers import Progress
 from mooring.service.backend import Backend
-from mooring.service.calls.pages import PAGE_BYTES, FoundList, fill
-from mooring.service.calls.slots import SlotProgress, in_slot
-from mooring.service.change_answer import option_message
+from mooring.service.calls.pages import PAGE_BYTES, FoundList, fill, list_limit
+from mooring.service.calls.slots import SlotProgress
 from mooring.service.decision_differences import differences_of, differing_fields, node_differences
+from mooring.service.past import pod_history, time_line_of
+from mooring.service.reasons import PendingReasons
 from mooring.service.wire.decision_messages import (
     decision_message,
-    duration,
     explanation_message,
     filter_of,
-    reference,
-    result_message,
     timestamp,
 )
-from mooring.service.wire.objects import label_matcher, pod_reference, referenced_pod
+from mooring.service.wire.objects import pod_reference
 from mooring.service.wire.parts import parts
 from mooring.serving.calls.threads import waiting
-from mooring.sessions.change.advice import SECONDS, Advisor
-from mooring.sessions.work_trees import Work
 from mooring_client.v1 import decision_service_pb2 as pb
-from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import nodes_pb2
 from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceServicer
-
-Response = TypeVar("Response")
 
 LONGEST_WAIT_SECONDS = 20.0
 """How long ListDecisions waits for a decision at most."""
@@ -65,18 +48,10 @@ MOST_WAITING = 8
 """Callers that may wait at a time; others are answered at once, so that followers of the decisions never
 take all threads."""
 
-MOST_LISTED = 1_000
 WATCHED_TOGETHER = 256
 """Decisions that a watch sends together at most."""
 
 MOST_QUEUED = 100_000
-EXAMPLES = 3
-MOST_CAUSES = 10
-"""Causes of a span that are listed,"""
-LONGEST_LINE_SECONDS = 30 * 86_400.0
-"""and how long all spans may be."""
-ADVISING_SECONDS = 1.0
-"""How long SummarizeReasons looks for advice at most."""
 PLACES = {
     "active": pb.QUEUE_PLACE_ACTIVE,
     "backoff": pb.QUEUE_PLACE_BACKOFF,
@@ -94,14 +69,14 @@ class DecisionServicer(DecisionServiceServicer):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._asking = UndecidedPods(backend.engine)
+        self._reasons = PendingReasons(backend)
         self._waiters = threading.BoundedSemaphore(MOST_WAITING)
 
     def ListDecisions(
         self, request: pb.ListDecisionsRequest, context: grpc.ServicerContext
     ) -> pb.ListDecisionsResponse:
         decisions, where = self._decisions(), filter_of(request.filter)
-        limit = _limit(request.limit, MOST_LISTED)
+        limit = list_limit(request.limit)
         seconds = request.wait.ToNanoseconds() / 1e9
         _check_wait(request, seconds)
         journal, rejected, missed = decisions.journal, False, 0
@@ -188,7 +163,7 @@ class DecisionServicer(DecisionServiceServicer):
                 differences=differences,
             )
 
-        return self._run(context, explain)
+        return self._backend.in_session_slot(context, explain)
 
     def ExplainAtStream(
         self, request: pb.ExplainAtStreamRequest, context: grpc.ServicerContext
@@ -202,60 +177,12 @@ class DecisionServicer(DecisionServiceServicer):
     def SummarizeReasons(
         self, request: pb.SummarizeReasonsRequest, context: grpc.ServicerContext
     ) -> pb.SummarizeReasonsResponse:
-        journal, limit = self._decisions().journal, _limit(request.limit, MOST_LISTED)
-        window = request.window.ToNanoseconds() / 1e9
-        if window < 0:
-            raise InvalidArgumentError.at("window", "must be 0 or more")
-        matcher = label_matcher(request.label_selector, "label_selector")
-        now = time.time()
-        begin = now - window if window else 0.0
-        is_pending = self._is_pending if matcher.empty else partial(self._is_pending_with, matcher)
-        found = summarize(journal, begin, is_pending, namespace=request.namespace, profile=request.profile)
-        first = found.begin or now
-        remembered = [pod for group in found.groups for pod in group.pods]
-        unexplained = self._unexplained(request, matcher, {pod.newest.uid for pod in remembered})
-        asked: list[UnplacedPod] = []
-        if unexplained and request.ask_now:
-            asked = self._run(context, partial(self._asking.ask, unexplained))
-        groups = grouped([*remembered, *asked])
-        messages = [group_message(group, first, now) for group in groups[:limit]]
-        if request.advise and groups:
-            self._run(context, partial(self._advise, list(zip(groups, messages, strict=False))))
-        return pb.SummarizeReasonsResponse(
-            groups=messages,
-            group_count=len(groups),
-            pod_count=len(remembered) + len(asked),
-            decision_count=found.decisions,
-            window=duration(max(0.0, now - first)),
-            asked_count=len(asked),
-            unexplained_count=len(unexplained) - len(asked),
-        )
-
-    def _advise(self, groups: Sequence[tuple[ReasonGroup, pb.ReasonGroup]], progress: SlotProgress) -> None:
-        """Add to each group what would help its first pod, as far as the time suffices."""
-        end = time.monotonic() + ADVISING_SECONDS
-        with self._backend.sessions.asking(progress) as work:
-            for group, message in groups:
-                seconds = min(SECONDS, end - time.monotonic())
-                advise(self._backend.advisor, work, group, message, progress, seconds=seconds)
-
-    def _unexplained(
-        self, request: pb.SummarizeReasonsRequest, matcher: LabelMatcher, known: Collection[str]
-    ) -> list[Pod]:
-        """Return the wanted pods of the state that have no node and are not among the known ones."""
-        return [
-            pod
-            for pod in self._backend.engine.state.snapshot.pods.pending()
-            if pod.metadata.uid not in known
-            and request.namespace in ("", pod.metadata.namespace)
-            and request.profile in ("", pod.spec.scheduler_name)
-            and matcher.matches(pod.metadata.labels)
-        ]
+        return self._reasons.summarize(self._decisions().journal, request, context)
 
     def CompareDecisions(
         self, request: pb.CompareDecisionsRequest, context: grpc.ServicerContext
     ) -> pb.CompareDecisionsResponse:
-        decisions, limit = self._decisions(), _limit(request.limit, MOST_LISTED)
+        decisions, limit = self._decisions(), list_limit(request.limit)
         seqs = request.first_seq, request.second_seq
         first, second = (self._message(decisions, seq, _found(decisions, seq)) for seq in seqs)
 
@@ -276,46 +203,22 @@ class DecisionServicer(DecisionServiceServicer):
                 answer.moved_by.extend(pb.MovedInputs(inputs=inputs) for inputs in moved)
             return answer
 
-        return self._run(context, compare)
+        return self._backend.in_session_slot(context, compare)
 
     def GetPodHistory(
         self, request: pb.GetPodHistoryRequest, context: grpc.ServicerContext
     ) -> pb.GetPodHistoryResponse:
-        missing = [field for field in ("namespace", "name") if not getattr(request, field)]
-        InvalidArgumentError.raise_if_any([FieldError(field, "is missing") for field in missing])
-        where = DecisionFilter(namespace=request.namespace, pod=request.name)
-        found = self._decisions().journal.newest(MOST_LISTED, where)
-        reference_ = objects_pb2.PodReference(namespace=request.namespace, name=request.name)
-        pod = referenced_pod(self._backend.engine.state, reference_, "")
-        key = f"{request.namespace}/{request.name}"
-        queue = self._backend.queue() if self._backend.queue is not None else ()
-        queued = next((each for each in queue if each.pod.key == key), None)
-        moments = life_of(found, pod, queued)
-        last = next((record for _, record in reversed(found) if record.state_version), None)
-        waits = last is not None and last.result is not DecisionResult.SCHEDULED
-        repeater = self._backend.repeater
-        since = repeater.since(last.state_version) if waits and last is not None and repeater else ()
-        return pb.GetPodHistoryResponse(moments=map(_moment, moments), since=since)
+        return pod_history(self._backend, self._decisions().journal, request)
 
     def GetTimeLine(
         self, request: pb.GetTimeLineRequest, context: grpc.ServicerContext
     ) -> pb.GetTimeLineResponse:
-        journal, count = self._decisions().journal, _limit(request.span_count, MOST_LISTED, default=60)
-        window = request.window.ToNanoseconds() / 1e9 or 3_600.0
-        if not 0 < window <= LONGEST_LINE_SECONDS:
-            raise InvalidArgumentError.at("window", "must be between 0 and 30 days")
-        now, where = time.time(), {"namespace": request.namespace, "profile": request.profile}
-        spans = time_line(journal, now - window, now, count, known=self._is_pending, **where)
-        response = pb.GetTimeLineResponse(spans=map(_span, spans))
-        first = next(journal.entries_after(0), None)
-        if first is not None:
-            response.first_time.CopyFrom(timestamp(first[1].time))
-        return response
+        return time_line_of(self._backend, self._decisions().journal, request)
 
     def ListQueue(self, request: pb.ListQueueRequest, context: grpc.ServicerContext) -> pb.ListQueueResponse:
         if self._backend.queue is None:
             raise UnimplementedError("this process has no queue; ask the scheduler")
-        limit = _limit(request.limit, MOST_QUEUED, default=1_000)
+        limit = list_limit(request.limit, most=MOST_QUEUED, default=1_000)
         places = set(request.places) or set(PLACES.values())
         if unknown := places.difference(PLACES.values()):
             raise InvalidArgumentError.at("places", f"{min(unknown)} is not a QueuePlace")
@@ -390,23 +293,6 @@ class DecisionServicer(DecisionServiceServicer):
         _, explained = self._repeater().repeat(seq, progress)
         return explanation_message(explained, record, joined=False)
 
-    def _is_pending(self, record: Record) -> bool:
-        """Return whether the pod of a decision has no node in the state."""
-        known = self._backend.engine.state.snapshot.pods.get(record.uid)
-        if known is None:
-            # One that came with a call is not in the state; one from the queue is gone.
-            return not record.details.attempt
-        return not known.node_name
-
-    def _is_pending_with(self, matcher: LabelMatcher, record: Record) -> bool:
-        """Return whether the state has the pod of a decision with such labels, and without a node."""
-        known = self._backend.engine.state.snapshot.pods.get(record.uid)
-        return known is not None and not known.node_name and matcher.matches(known.pod.metadata.labels)
-
-    def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
-        self._backend.require_synced()
-        return in_slot(self._backend.session_slots, context, work)
-
     @contextmanager
     def _turn_to_wait(self) -> Iterator[bool]:
         """Let the caller wait while others are answered, unless too many do already."""
@@ -431,12 +317,6 @@ def _found(decisions: Decisions, seq: int) -> Record:
     return record
 
 
-def _limit(asked: int, most: int, default: int = 100) -> int:
-    if asked > most:
-        raise InvalidArgumentError.at("limit", f"{asked} is more than {most}")
-    return asked or default
-
-
 def _check_wait(request: pb.ListDecisionsRequest, seconds: float) -> None:
     """Raise InvalidArgumentError where waiting makes no sense."""
     faults = []
@@ -447,82 +327,6 @@ def _check_wait(request: pb.ListDecisionsRequest, seconds: float) -> None:
     if seconds and request.HasField("before_seq"):
         faults.append(FieldError("wait", "can't be given together with before_seq"))
     InvalidArgumentError.raise_if_any(faults)
-
-
-def group_message(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
-    """Encode a group of pods, with its trend from ``begin`` to ``end``."""
-    newest = group.pods[0]
-    why = newest.newest.why
-    dominant = why.dominant if why is not None else None
-    message = pb.ReasonGroup(
-        namespace=group.namespace,
-        controller_kind=group.owner[0],
-        controller_name=group.owner[1],
-        reason=pb.NodeRejections(
-            plugin=group.plugin, reason=group.reason, node_count=dominant.count if dominant else 0
-        ),
-        result=result_message(group.result),
-        pod_count=len(group.pods),
-        examples=[reference(pod.newest) for pod in group.pods[:EXAMPLES]],
-        newest_time=timestamp(newest.newest.time),
-        last_seq=newest.seq,
-        trend=group.trend(begin, end),
-        message=why.message if why is not None else "",
-        nominated_count=sum(bool(pod.newest.details.nominated) for pod in group.pods),
-    )
-    if known := [pod.since for pod in group.pods if pod.since]:
-        message.oldest_time.CopyFrom(timestamp(min(known)))
-    return message
-
-
-def advise(
-    advisor: Advisor,
-    work: Work,
-    group: ReasonGroup,
-    message: pb.ReasonGroup,
-    progress: Progress,
-    *,
-    seconds: float = SECONDS,
-) -> None:
-    """Add what would help the first pod of a group, unless preemption will.
-
-    With no ``seconds`` left, only what is remembered is added.
-    """
-    newest = group.pods[0].newest
-    if newest.details.nominated or newest.why is None or group.result is DecisionResult.SCHEDULED:
-        return
-    try:
-        found = advisor.advise(work, newest.subject().on_node(""), newest.profile, progress, seconds=seconds)
-    except (NotFoundError, FailedPreconditionError, PluginFailureError):
-        return
-    message.advice_partial = not found.complete
-    if found.options and found.options[0].steps:
-        message.advice.CopyFrom(option_message(found.options[0]))
-
-
-def _moment(moment: PodMoment) -> pb.PodMoment:
-    kind = pb.PodMomentKind.Value(f"POD_MOMENT_KIND_{moment.kind.name}")
-    return pb.PodMoment(time=timestamp(moment.time), kind=kind, text=moment.text, seq=moment.seq)
-
-
-def _span(span: TimeSpan) -> pb.TimeSpan:
-    message = pb.TimeSpan(
-        begin_time=timestamp(span.begin),
-        decision_count=span.decided,
-        placed_count=span.placed,
-        pending_count=span.pending.total(),
-        causes=[
-            pb.PendingCause(plugin=plugin, reason=reason, pod_count=count)
-            for (plugin, reason), count in span.pending.most_common(MOST_CAUSES)
-        ],
-    )
-    if span.durations:
-        message.duration_p50.CopyFrom(duration(percentile(span.durations, 50)))
-        message.duration_p99.CopyFrom(duration(percentile(span.durations, 99)))
-    if span.waits:
-        message.wait_p50.CopyFrom(duration(percentile(span.waits, 50)))
-        message.wait_p99.CopyFrom(duration(percentile(span.waits, 99)))
-    return message
 
 
 def _queued(waiting_pod: ListedPod, last_seq: int) -> pb.QueuedPod:

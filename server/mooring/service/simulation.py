@@ -15,7 +15,7 @@ from mooring.runtime.answers import Progress
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.blame_answer import blame
 from mooring.service.calls.access import client_name
-from mooring.service.calls.slots import SlotProgress, in_slot
+from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
 from mooring.serving.calls.pools import client_of
@@ -69,7 +69,7 @@ class SimulationServicer(SimulationServiceServicer):
 
         asked = request.kube_version or request.feature_gates or request.configuration
         if asked or (origin is not None and origin.policy is not None):
-            return self._run(context, with_policy)
+            return self._backend.in_session_slot(context, with_policy)
         self._backend.require_synced()
         return pb.OpenSessionResponse(session=_message(begin()))
 
@@ -88,7 +88,7 @@ class SimulationServicer(SimulationServiceServicer):
             with self._sessions.trying(session, progress) as work:
                 return pb.GetSessionResponse(session=_message(session, _counts(work)))
 
-        return self._run(context, look)
+        return self._backend.in_session_slot(context, look)
 
     def ChangeSession(
         self, request: pb.ChangeSessionRequest, context: grpc.ServicerContext
@@ -104,13 +104,15 @@ class SimulationServicer(SimulationServiceServicer):
                 counts = _counts(work)
             return pb.ChangeSessionResponse(session=_message(session, counts), warnings=warnings)
 
-        return self._run(context, change)
+        return self._backend.in_session_slot(context, change)
 
     def MarkSession(
         self, request: pb.MarkSessionRequest, context: grpc.ServicerContext
     ) -> pb.MarkSessionResponse:
         session = self._found(request.session, context)
-        return self._run(context, lambda _: pb.MarkSessionResponse(mark=self._sessions.mark(session)))
+        return self._backend.in_session_slot(
+            context, lambda _: pb.MarkSessionResponse(mark=self._sessions.mark(session))
+        )
 
     def RevertSession(
         self, request: pb.RevertSessionRequest, context: grpc.ServicerContext
@@ -121,7 +123,7 @@ class SimulationServicer(SimulationServiceServicer):
             self._sessions.revert(session, request.mark)
             return pb.RevertSessionResponse(session=_message(session))
 
-        return self._run(context, revert)
+        return self._backend.in_session_slot(context, revert)
 
     def CommitSession(
         self, request: pb.CommitSessionRequest, context: grpc.ServicerContext
@@ -134,7 +136,7 @@ class SimulationServicer(SimulationServiceServicer):
             self._sessions.commit(session, request.mark)
             return pb.CommitSessionResponse(session=_message(session))
 
-        return self._run(context, commit)
+        return self._backend.in_session_slot(context, commit)
 
     def EstimateCapacity(
         self, request: pb.EstimateCapacityRequest, context: grpc.ServicerContext
@@ -175,12 +177,7 @@ class SimulationServicer(SimulationServiceServicer):
             with self._about(request.session, owner, progress) as work:
                 return question(self._backend.decoder, work, request, progress)
 
-        return self._run(context, look)
-
-    def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
-        """Run ``work`` where it gives way to live calls; however little it is, its call takes time."""
-        self._backend.require_synced()
-        return in_slot(self._backend.session_slots, context, work)
+        return self._backend.in_session_slot(context, look)
 
     def _found(self, session_id: str, context: grpc.ServicerContext) -> Session:
         if not session_id:

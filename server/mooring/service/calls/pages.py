@@ -24,6 +24,9 @@ PAGE_BYTES: Final = 2 << 20
 MOST_ITEMS: Final = 1 << 17
 """The most items of a page."""
 
+MOST_LISTED: Final = 1_000
+"""The most items of a list that has no pages."""
+
 MOST_LISTS: Final = 32
 """Lists that are kept; their items are references to objects of the state."""
 
@@ -151,6 +154,17 @@ def _skip(request: Any) -> int | None:
         return None
     skip: int = request.skip
     return skip
+
+
+def list_limit(asked: int, field: str = "limit", most: int = MOST_LISTED, default: int = 100) -> int:
+    """Return how many items a call lists: as many as were asked for, or ``default`` if that is 0.
+
+    Raises:
+        InvalidArgumentError: ``field`` of the request asks for more than ``most``.
+    """
+    if asked > most:
+        raise InvalidArgumentError.at(field, f"{asked} is more than {most}")
+    return asked or default
 
 
 def fill(page: ListPage[Any, Item], into: Any, message_of: Callable[[Item], Message]) -> int:

@@ -224,8 +224,7 @@ class SchedulingServicer(SchedulingServiceServicer):
             with lent as there:
                 return answer(backend.over(there), request, progress)
 
-        self._backend.require_synced()
-        return in_slot(backend.session_slots, context, work)
+        return backend.in_session_slot(context, work)
 
     def _begin(
         self, context: grpc.ServicerContext, request: AboutNodes, answer: Answering[Response]
