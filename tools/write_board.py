@@ -94,6 +94,12 @@ ROWS: dict[str, list[tuple[str, _Query, str, str]]] = {
             "A pod counts for each plugin that rejected it in its last attempt.",
         ),
         (
+            "Waiting pods, by reason code",
+            _now("sum", "mooring_unschedulable_pod_causes", "code"),
+            "none",
+            "A pod counts for each reason code of its last attempt. docs/reason-codes.md has their meanings.",
+        ),
+        (
             "Plugin errors",
             ('sum(rate(mooring_plugin_errors_total{job=~"$job"}[$__rate_interval])) or vector(0)', "errors"),
             "ops",

@@ -105,6 +105,7 @@ class TestFailures:
         world = world_of(extender)
         world.add(make_pod())
         assert world.queue.count_rejections() == {("Extender", "default-scheduler"): 1}
+        assert world.queue.count_causes() == {("Extender", "ExtenderRejects", "default-scheduler"): 1}
         # Its own condition is an event, too.
         world.wait(10)
         calls = len(extender.calls)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import sleep
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ from mooring.framework.objects import ObjectMeta, OwnerReference
 from mooring.service.decisions import MOST_WAITING
 from mooring.testing import make_node, make_pod
 from mooring_client.v1 import decision_service_pb2 as pb
-from mooring_client.v1 import nodes_pb2
+from mooring_client.v1 import findings_pb2, nodes_pb2
 from mooring_client.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.process import until
 from tests.service.backends import Stubs, World, direct, rejected, sent, served, world
@@ -41,6 +41,11 @@ def asked(**options: Any) -> Iterator[tuple[World, Stubs]]:
 
 def pod(name: str, cpu: str = "1", **fields: Any) -> Pod:
     return make_pod(name, requests={"cpu": cpu}, metadata={"uid": f"u-{name}"}, **fields)
+
+
+def using_claim(name: str) -> Pod:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]
+    return pod(f"with-{name}", spec={"volumes": volumes})
 
 
 def schedule(stubs: Stubs, *pods: Pod, **fields: Any) -> None:
@@ -239,6 +244,37 @@ def test_pods_without_a_node_are_grouped_by_owner_and_reason() -> None:
     assert list(web.trend) == sorted(web.trend)
     assert (answer.group_count, answer.pod_count, answer.decision_count) == (2, 4, 6)
     assert not elsewhere.groups
+
+
+@pytest.mark.parametrize(
+    ("pods", "reason", "code"),
+    [
+        pytest.param(
+            [using_claim(f"data-{at}") for at in range(5)],
+            'persistentvolumeclaim "data-0, data-1, data-2 and 2 more" not found',
+            findings_pb2.REASON_CODE_CLAIM_NOT_FOUND,
+            id="each lacks another claim",
+        ),
+        pytest.param(
+            [pod("a", "64"), make_pod("b", requests={"memory": "640Gi"})],
+            "Insufficient cpu, memory",
+            findings_pb2.REASON_CODE_INSUFFICIENT_RESOURCE,
+            id="resources",
+        ),
+    ],
+)
+def test_pods_with_one_reason_code_are_one_group(
+    pods: Sequence[Pod], reason: str, code: findings_pb2.ReasonCode.ValueType
+) -> None:
+    with asked() as (_, stubs):
+        for each in reversed(pods):
+            schedule(stubs, each, commit_mode=scheduling_pb.COMMIT_MODE_RESERVE)
+        [group] = stubs.decisions.SummarizeReasons(pb.SummarizeReasonsRequest()).groups
+        [span] = stubs.decisions.GetTimeLine(pb.GetTimeLineRequest(span_count=1)).spans
+        newest = listed(stubs)[-1]
+    [cause] = span.causes
+    assert (group.reason.reason, group.reason.code, group.pod_count) == (reason, code, len(pods))
+    assert (cause.code, cause.pod_count, newest.dominant.code) == (code, len(pods), code)
 
 
 def test_pods_without_a_node_are_grouped_by_labels_of_those_that_are_there() -> None:

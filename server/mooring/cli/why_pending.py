@@ -283,11 +283,14 @@ def _ago(moment: str | None) -> str:
 
 
 def _group(group: pb.ReasonGroup) -> dict[str, Any]:
+    from mooring.service.wire.findings import code_label
+
     return {
         "namespace": group.namespace,
         "controller": f"{group.controller_kind}/{group.controller_name}" if group.controller_kind else None,
         "plugin": group.reason.plugin,
         "reason": group.reason.reason,
+        "code": code_label(group.reason.code) or None,
         "nodes": group.reason.node_count,
         "pods": group.pod_count,
         "examples": [f"{pod.namespace}/{pod.name}" for pod in group.examples],

@@ -8,7 +8,8 @@ from enum import IntEnum, auto
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework import Code, Pod, PodGroupInfo
+from mooring.framework import Code, Pod, PodGroupInfo, ReasonCode
+from mooring.framework.reason_codes import code_of
 from mooring.runtime.profiles.profile import Profile
 
 Owner = tuple[str, str]
@@ -58,6 +59,17 @@ class NodeRejections(msgspec.Struct, frozen=True, gc=False):
     plugin: str
     reason: str
     count: int
+
+    @property
+    def code(self) -> ReasonCode | None:
+        """The cause; None if the words are a plugin's own."""
+        found = code_of(self.plugin, self.reason)
+        return found and found[0]
+
+    @property
+    def cause(self) -> ReasonCode | str:
+        """The code, or the words without one: reasons with the same cause are one group."""
+        return self.code or self.reason
 
 
 class Why(msgspec.Struct, frozen=True, gc=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mooring.decisions.journal import DecisionJournal
@@ -14,6 +14,10 @@ from mooring.decisions.records import (
     Owner,
     Record,
 )
+from mooring.framework.reason_codes import TEXTS, ReasonCode, code_of
+
+SHOWN_SUBJECTS = 3
+"""How many subjects the reason of a group names."""
 
 STEPS = 12
 """Into how many parts the window is divided for the trend."""
@@ -36,14 +40,28 @@ class UnplacedPod:
 
 @dataclass(slots=True)
 class ReasonGroup:
-    """Pods of one origin that have the same dominant reason, the one that was decided about last first."""
+    """Pods of one origin whose dominant reason has the same code, the one that was decided about last first.
+
+    Attributes:
+        namespace: Their namespace.
+        owner: Their controller.
+        plugin: The plugin that rejects them.
+        code: The cause; None if the words are a plugin's own, which then are the same for all.
+        result: How their last attempts ended.
+        pods: The pods.
+    """
 
     namespace: str
     owner: Owner
     plugin: str
-    reason: str
+    code: ReasonCode | None
     result: DecisionResult
     pods: list[UnplacedPod] = field(default_factory=list)
+
+    @property
+    def reason(self) -> str:
+        """The dominant reason; with the subjects of all pods, if they have several."""
+        return worded(self.plugin, [dominant_of(pod.newest).reason for pod in self.pods])
 
     def trend(self, begin: float, end: float) -> list[int]:
         """Return how many of the pods had been without a node at the end of each part of the window."""
@@ -104,6 +122,18 @@ def summarize(
     return Summary(grouped(waiting.values()), max(begin, oldest), count)
 
 
+def worded(plugin: str, reasons: Sequence[str]) -> str:
+    """Return reasons of one plugin with the same code as one, for example ``Insufficient cpu, memory``."""
+    distinct = list(dict.fromkeys(reasons))
+    known = [code_of(plugin, reason) for reason in distinct[:SHOWN_SUBJECTS]]
+    code, subjects = known[0][0] if known[0] else None, [each[1] for each in known if each]
+    if code is None or len(distinct) == 1:
+        return distinct[0]
+    more = len(distinct) - len(subjects)
+    named = ", ".join(subjects) + (f" and {more} more" if more else "")
+    return TEXTS[code].replace("<subject>", named)
+
+
 def dominant_of(record: Record) -> NodeRejections:
     """Return the dominant reason of a decision that found no node."""
     why = record.why
@@ -113,14 +143,16 @@ def dominant_of(record: Record) -> NodeRejections:
 
 
 def grouped(pods: Iterable[UnplacedPod]) -> list[ReasonGroup]:
-    """Return pods by owner and dominant reason, the largest groups first."""
+    """Return pods by owner and the code of their dominant reason, the largest groups first."""
     groups: dict[tuple[object, ...], ReasonGroup] = {}
     for pod in pods:
         record, reason = pod.newest, dominant_of(pod.newest)
-        key = record.namespace, record.owner, reason.plugin, reason.reason, record.result
+        key = record.namespace, record.owner, reason.plugin, reason.cause, record.result
         group = groups.get(key)
         if group is None:
-            group = groups[key] = ReasonGroup(*key)
+            group = groups[key] = ReasonGroup(
+                record.namespace, record.owner, reason.plugin, reason.code, record.result
+            )
         group.pods.append(pod)
     return sorted(groups.values(), key=lambda group: -len(group.pods))
 

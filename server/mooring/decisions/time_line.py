@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mooring.decisions.journal import DecisionJournal, Entry
 from mooring.decisions.records import BatchRecord, DecisionKind, DecisionResult, Record
 from mooring.decisions.summary import dominant_of
+from mooring.framework import ReasonCode
 
-Cause = tuple[str, str]
-"""A plugin and its reason."""
+Cause = tuple[str, ReasonCode | str]
+"""A plugin, and the code of its reason, or its own words."""
 
 _PLACING = frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND, DecisionKind.OBSERVE})
 _TELLING = _PLACING | {DecisionKind.DRY_RUN}
@@ -28,7 +28,7 @@ class TimeSpan:
         placed: How many of them placed one.
         durations: How many seconds each decision took.
         waits: How many seconds the placed pods had been ready.
-        pending: How many pods had no node at its end, by cause.
+        pending: The reasons of the pods that had no node at its end, by cause; the largest cause first.
     """
 
     begin: float
@@ -36,7 +36,7 @@ class TimeSpan:
     placed: int = 0
     durations: list[float] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
-    pending: Counter[Cause] = field(default_factory=Counter)
+    pending: dict[Cause, list[str]] = field(default_factory=dict)
 
 
 def time_line(
@@ -131,9 +131,11 @@ def _count(span: TimeSpan, entry: Entry, pending: dict[str, Record]) -> None:
 
 def _close(span: TimeSpan, pending: dict[str, Record], known: Callable[[Record], bool]) -> None:
     """Count the pods that are pending at the end of a span, and forget those that are gone."""
+    found: dict[Cause, list[str]] = {}
     for record in pending.values():
         reason = dominant_of(record)
-        span.pending[reason.plugin, reason.reason] += 1
+        found.setdefault((reason.plugin, reason.cause), []).append(reason.reason)
+    span.pending = dict(sorted(found.items(), key=lambda cause: -len(cause[1])))
     for uid in [uid for uid, record in pending.items() if not known(record)]:
         del pending[uid]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 
 
 class SubjectKind(Enum):
@@ -110,6 +111,15 @@ class ReasonCode(Enum):
     DEVICES_TAKEN = 43, "DynamicResources", SubjectKind.DEVICE_REQUEST
     DEVICE_COUNTERS_SHORT = 44, "DynamicResources", SubjectKind.DEVICE_REQUEST
     DEVICE_CAPACITY_SHORT = 45, "DynamicResources", SubjectKind.DEVICE_REQUEST
+    GROUP_DOES_NOT_FIT = 46, "", SubjectKind.POD_GROUP, True
+    GROUP_DOMAIN_MISSING = 47, "TopologyPlacementGenerator", SubjectKind.POD_GROUP, True
+    EXTENDER_REJECTS = 48, "", SubjectKind.EXTENDER
+    PREEMPTION_FORBIDDEN = 49, "DefaultPreemption", SubjectKind.FIELD, True
+    PREEMPTION_UNDER_WAY = 50, "DefaultPreemption", SubjectKind.NODE, True
+    PREEMPTION_NOT_HELPFUL = 51, "DefaultPreemption", SubjectKind.OTHER
+    PREEMPTION_WITHOUT_VICTIMS = 52, "DefaultPreemption", SubjectKind.VICTIM
+    PREEMPTION_NOT_ENOUGH = 53, "DefaultPreemption", SubjectKind.VICTIM
+    PREEMPTION_COSTS_MORE = 54, "DefaultPreemption", SubjectKind.VICTIM
 
 
 TEXTS: dict[ReasonCode, str] = {
@@ -152,6 +162,11 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.SCHEDULING_GATED: "waiting for scheduling gates: [<subject>]",
     ReasonCode.GROUP_TOO_SMALL: "waiting for minCount pods from a gang to appear in scheduling queue",
     ReasonCode.GROUP_NOT_FOUND: ('waiting for pods\'s pod group "<subject>" to appear in scheduling queue'),
+    ReasonCode.GROUP_DOES_NOT_FIT: "pod group is unschedulable",
+    ReasonCode.PREEMPTION_FORBIDDEN: "not eligible due to preemptionPolicy=Never.",
+    ReasonCode.PREEMPTION_UNDER_WAY: "not eligible due to a terminating pod on the nominated node.",
+    ReasonCode.PREEMPTION_NOT_HELPFUL: "Preemption is not helpful for scheduling",
+    ReasonCode.PREEMPTION_WITHOUT_VICTIMS: "No preemption victims found for incoming pod",
 }
 """kube-scheduler's text of each code; the codes without one are finer causes behind the text of another one
 of the same plugin."""
@@ -162,6 +177,7 @@ _PATTERNS = [
 ]
 
 
+@lru_cache(maxsize=10_000)
 def code_of(plugin: str, reason: str) -> tuple[ReasonCode, str] | None:
     """Return the code of a rejection whose text alone is known, with the subject that the text names.
 
@@ -171,6 +187,12 @@ def code_of(plugin: str, reason: str) -> tuple[ReasonCode, str] | None:
         if code.plugin in ("", plugin) and (found := pattern.fullmatch(reason)):
             return code, found.groupdict().get("subject") or ""
     return None
+
+
+def label_of(plugin: str, reason: str) -> str:
+    """Return the label of ``code_of``; "" for reasons that no code has."""
+    found = code_of(plugin, reason)
+    return found[0].label if found else ""
 
 
 def codes_by_plugin() -> Iterator[tuple[str, list[ReasonCode]]]:

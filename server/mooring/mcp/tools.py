@@ -12,6 +12,7 @@ from google.protobuf.json_format import MessageToDict
 
 from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import from_response
+from mooring.service.wire.findings import code_label
 from mooring.serving.logs import printable
 from mooring_client.v1 import decision_service_pb2 as decisions
 from mooring_client.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2, verdicts_pb2
@@ -308,6 +309,7 @@ def _group(group: decisions.ReasonGroup) -> Document:
     maker = f"{group.controller_kind} {group.controller_name}" if group.controller_name else "no controller"
     return {
         "reason": f"{group.reason.plugin}: {group.reason.reason}" if group.reason.reason else group.message,
+        **({"code": code_label(group.reason.code)} if group.reason.code else {}),
         **({"fits_with": group.advice.text} if group.advice.text else {}),
         "pods": group.pod_count,
         "of": f"{group.namespace}, {maker}",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 
-from mooring.framework import Code, Status
+from mooring.framework import Code, ReasonCode, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError, PluginFailureError
+from mooring.framework.reason_codes import label_of
 from mooring.runtime.answers import Choice
 from mooring.runtime.profiles.extender import EXTENDER
 from mooring.scheduler.queue import Rejection
@@ -84,7 +85,15 @@ def rejected_by_nodes(choice: Choice, nominated: str | None = "") -> SchedulingF
     )
     if evaluation.extenders_reject:
         plugins.add(EXTENDER)
-    rejection = Rejection(frozenset(plugins), frozenset(pending))
+    causes = {
+        (status.plugin, label_of(status.plugin, reason))
+        for status in statuses
+        for reason in status.reasons
+        if status.plugin not in extenders
+    }
+    if evaluation.extenders_reject:
+        causes.add((EXTENDER, ReasonCode.EXTENDER_REJECTS.label))
+    rejection = Rejection(frozenset(plugins), frozenset(pending), frozenset(causes))
     return SchedulingFailure(evaluation.message, rejection, nominated=nominated, choice=choice)
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from itertools import islice
 
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.life import PodMoment, life_of
 from mooring.decisions.records import DecisionResult
+from mooring.decisions.summary import worded
 from mooring.decisions.time_line import TimeSpan, percentile, time_line
+from mooring.framework import ReasonCode
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.service.backend import Backend
 from mooring.service.calls.pages import MOST_LISTED, list_limit
 from mooring.service.reasons import still_pending
 from mooring.service.wire.decision_messages import duration, timestamp
+from mooring.service.wire.findings import code_value
 from mooring.service.wire.objects import referenced_pod
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1 import objects_pb2
@@ -83,10 +87,15 @@ def _span(span: TimeSpan) -> pb.TimeSpan:
         begin_time=timestamp(span.begin),
         decision_count=span.decided,
         placed_count=span.placed,
-        pending_count=span.pending.total(),
+        pending_count=sum(map(len, span.pending.values())),
         causes=[
-            pb.PendingCause(plugin=plugin, reason=reason, pod_count=count)
-            for (plugin, reason), count in span.pending.most_common(MOST_CAUSES)
+            pb.PendingCause(
+                plugin=plugin,
+                reason=worded(plugin, reasons),
+                pod_count=len(reasons),
+                code=code_value(cause if isinstance(cause, ReasonCode) else None),
+            )
+            for (plugin, cause), reasons in islice(span.pending.items(), MOST_CAUSES)
         ],
     )
     if span.durations:

@@ -46,7 +46,7 @@ IMPLEMENTED = tuple(
 )
 """The calls that a server can answer; a test compares them with the servicers."""
 
-CONTRACT_REVISION = 2
+CONTRACT_REVISION = 3
 """Raised with each compatible change of protos/mooring/v1."""
 
 _DECISIONS = "mooring.v1.DecisionService/"

@@ -27,6 +27,7 @@ from mooring.service.calls.pages import list_limit
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import option_message
 from mooring.service.wire.decision_messages import duration, reference, result_message, timestamp
+from mooring.service.wire.findings import code_value
 from mooring.service.wire.objects import label_matcher
 from mooring.sessions.change.advice import SECONDS, Advisor
 from mooring.sessions.work_trees import Work
@@ -135,7 +136,10 @@ def group_message(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGrou
         controller_kind=group.owner[0],
         controller_name=group.owner[1],
         reason=pb.NodeRejections(
-            plugin=group.plugin, reason=group.reason, node_count=dominant.count if dominant else 0
+            plugin=group.plugin,
+            reason=group.reason,
+            node_count=dominant.count if dominant else 0,
+            code=code_value(group.code),
         ),
         result=result_message(group.result),
         pod_count=len(group.pods),

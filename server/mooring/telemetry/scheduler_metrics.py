@@ -40,6 +40,10 @@ class QueueCounts(Protocol):
         """Return how many waiting pods each (plugin, profile) rejected."""
         ...
 
+    def count_causes(self) -> Mapping[tuple[str, str, str], int]:
+        """Return how many waiting pods have a reason of each (plugin, code, profile)."""
+        ...
+
 
 class SchedulerMetrics(SchedulerObserver):
     """Records for metrics. Thread-safe.
@@ -226,9 +230,13 @@ def _queue_sizes(queue: QueueCounts) -> list[Metric]:
     rejected = GaugeMetricFamily("mooring_unschedulable_pods", text, labels=("plugin", "profile"))
     for labels, count in queue.count_rejections().items():
         rejected.add_metric(labels, count)
+    text = "Pods in the queue by the reason codes of their last attempt; a pod counts for each of its codes."
+    causes = GaugeMetricFamily("mooring_unschedulable_pod_causes", text, labels=("plugin", "code", "profile"))
+    for cause, count in queue.count_causes().items():
+        causes.add_metric(cause, count)
     oldest = GaugeMetricFamily(
         "mooring_oldest_active_pod_age_seconds",
         "Seconds for which the longest-waiting active pod has been ready; 0 without one.",
         value=queue.oldest_active(),
     )
-    return [pending, entities, rejected, oldest]
+    return [pending, entities, rejected, causes, oldest]

@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from mooring_client.v1 import findings_pb2 as _findings_pb2
 from mooring_client.v1 import nodes_pb2 as _nodes_pb2
 from mooring_client.v1 import objects_pb2 as _objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as _scheduling_service_pb2
@@ -191,22 +192,26 @@ class NodeRejections(_message.Message):
     PLUGIN_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     NODE_COUNT_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin. Empty for the server itself."""
     reason: _builtins.str
     """The reason, in the plugin's words."""
     node_count: _builtins.int
     """How many nodes. 0 if the pod was rejected before nodes were evaluated."""
+    code: _findings_pb2.ReasonCode.ValueType
+    """The cause. REASON_CODE_UNSPECIFIED if the words are a plugin's own."""
     def __init__(
         self,
         *,
         plugin: _builtins.str = ...,
         reason: _builtins.str = ...,
         node_count: _builtins.int = ...,
+        code: _findings_pb2.ReasonCode.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node_count", b"node_count", "plugin", b"plugin", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "node_count", b"node_count", "plugin", b"plugin", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -881,7 +886,9 @@ class ReasonGroup(_message.Message):
     """With advise: there may be easier changes, or some at all; there was no time to try them."""
     @_builtins.property
     def reason(self) -> Global___NodeRejections:
-        """The dominant reason of their last attempts; node_count is that of the newest one."""
+        """The dominant reason of their last attempts: pods with the same code are together, and the words name the subjects of
+        all. node_count is that of the newest one.
+        """
 
     @_builtins.property
     def examples(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
@@ -1123,22 +1130,26 @@ class PendingCause(_message.Message):
     PLUGIN_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     POD_COUNT_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin. Empty if it was none."""
     reason: _builtins.str
     """The dominant reason."""
     pod_count: _builtins.int
     """How many pods."""
+    code: _findings_pb2.ReasonCode.ValueType
+    """The cause. REASON_CODE_UNSPECIFIED if the words are a plugin's own."""
     def __init__(
         self,
         *,
         plugin: _builtins.str = ...,
         reason: _builtins.str = ...,
         pod_count: _builtins.int = ...,
+        code: _findings_pb2.ReasonCode.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["plugin", b"plugin", "pod_count", b"pod_count", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "plugin", b"plugin", "pod_count", b"pod_count", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -217,6 +217,24 @@ class _ReasonCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReasonCode
     """The counters that a device shares with others have too little left."""
     REASON_CODE_DEVICE_CAPACITY_SHORT: _ReasonCode.ValueType  # 45
     """A device that claims share has too little capacity left."""
+    REASON_CODE_GROUP_DOES_NOT_FIT: _ReasonCode.ValueType  # 46
+    """The pod's group has no place where enough of its pods fit together."""
+    REASON_CODE_GROUP_DOMAIN_MISSING: _ReasonCode.ValueType  # 47
+    """No node has the label whose values are the topology domains of the pod's group."""
+    REASON_CODE_EXTENDER_REJECTS: _ReasonCode.ValueType  # 48
+    """An extender rejects the node."""
+    REASON_CODE_PREEMPTION_FORBIDDEN: _ReasonCode.ValueType  # 49
+    """The pod's preemption policy is Never."""
+    REASON_CODE_PREEMPTION_UNDER_WAY: _ReasonCode.ValueType  # 50
+    """A pod that was preempted for this one still terminates."""
+    REASON_CODE_PREEMPTION_NOT_HELPFUL: _ReasonCode.ValueType  # 51
+    """The node would reject the pod without its other pods too."""
+    REASON_CODE_PREEMPTION_WITHOUT_VICTIMS: _ReasonCode.ValueType  # 52
+    """No pod of the node is less important."""
+    REASON_CODE_PREEMPTION_NOT_ENOUGH: _ReasonCode.ValueType  # 53
+    """The pod would not fit without the less important pods of the node either."""
+    REASON_CODE_PREEMPTION_COSTS_MORE: _ReasonCode.ValueType  # 54
+    """The pod would fit without these pods of the node, but room on another node costs less."""
 
 class ReasonCode(_ReasonCode, metaclass=_ReasonCodeEnumTypeWrapper):
     """The causes of rejection. A code is never renumbered or used for another cause. docs/reason-codes.md has
@@ -315,6 +333,24 @@ REASON_CODE_DEVICE_COUNTERS_SHORT: ReasonCode.ValueType  # 44
 """The counters that a device shares with others have too little left."""
 REASON_CODE_DEVICE_CAPACITY_SHORT: ReasonCode.ValueType  # 45
 """A device that claims share has too little capacity left."""
+REASON_CODE_GROUP_DOES_NOT_FIT: ReasonCode.ValueType  # 46
+"""The pod's group has no place where enough of its pods fit together."""
+REASON_CODE_GROUP_DOMAIN_MISSING: ReasonCode.ValueType  # 47
+"""No node has the label whose values are the topology domains of the pod's group."""
+REASON_CODE_EXTENDER_REJECTS: ReasonCode.ValueType  # 48
+"""An extender rejects the node."""
+REASON_CODE_PREEMPTION_FORBIDDEN: ReasonCode.ValueType  # 49
+"""The pod's preemption policy is Never."""
+REASON_CODE_PREEMPTION_UNDER_WAY: ReasonCode.ValueType  # 50
+"""A pod that was preempted for this one still terminates."""
+REASON_CODE_PREEMPTION_NOT_HELPFUL: ReasonCode.ValueType  # 51
+"""The node would reject the pod without its other pods too."""
+REASON_CODE_PREEMPTION_WITHOUT_VICTIMS: ReasonCode.ValueType  # 52
+"""No pod of the node is less important."""
+REASON_CODE_PREEMPTION_NOT_ENOUGH: ReasonCode.ValueType  # 53
+"""The pod would not fit without the less important pods of the node either."""
+REASON_CODE_PREEMPTION_COSTS_MORE: ReasonCode.ValueType  # 54
+"""The pod would fit without these pods of the node, but room on another node costs less."""
 Global___ReasonCode: _TypeAlias = ReasonCode  # noqa: Y015
 
 class _HolderKind:

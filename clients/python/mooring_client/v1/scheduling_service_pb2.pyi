@@ -1699,6 +1699,7 @@ class ExplainResponse(_message.Message):
     OTHERWISE_POSITION_FIELD_NUMBER: _builtins.int
     OTHER_PENDING_COUNT_FIELD_NUMBER: _builtins.int
     FINDINGS_FIELD_NUMBER: _builtins.int
+    PREEMPTION_FINDINGS_FIELD_NUMBER: _builtins.int
     weight_sum: _builtins.int
     """As in ScoreResponse."""
     selected_position: _builtins.int
@@ -1793,6 +1794,12 @@ class ExplainResponse(_message.Message):
         since the decision.
         """
 
+    @_builtins.property
+    def preemption_findings(self) -> _findings_pb2.Findings:
+        """If no node takes the pod: why preemption does not help, or, on the nodes that are not chosen for it, why another one is.
+        Absent in explanations that were kept since the decision.
+        """
+
     def __init__(
         self,
         *,
@@ -1823,10 +1830,11 @@ class ExplainResponse(_message.Message):
         otherwise_position: _builtins.int | None = ...,
         other_pending_count: _builtins.int = ...,
         findings: _findings_pb2.Findings | None = ...,
+        preemption_findings: _findings_pb2.Findings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "findings", b"findings", "nodes", b"nodes", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "verdict", b"verdict", "verdicts", b"verdicts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "findings", b"findings", "nodes", b"nodes", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "pod", b"pod", "preemption_findings", b"preemption_findings", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "verdict", b"verdict", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "findings", b"findings", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "other_pending_count", b"other_pending_count", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "tie_positions", b"tie_positions", "totals", b"totals", "verdict", b"verdict", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "findings", b"findings", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "other_pending_count", b"other_pending_count", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "plugins", b"plugins", "pod", b"pod", "preemption_findings", b"preemption_findings", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "tie_positions", b"tie_positions", "totals", b"totals", "verdict", b"verdict", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__otherwise_position: _TypeAlias = _typing.Literal["otherwise_position"]  # noqa: Y015
     _WhichOneofArgType__otherwise_position: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position"]  # noqa: Y015

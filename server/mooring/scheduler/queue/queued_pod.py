@@ -20,12 +20,14 @@ class Rejection:
     Attributes:
         plugins: Those that returned Unschedulable or UnschedulableAndUnresolvable.
         pending: Those that returned Pending: an event that helps one of these skips the backoff.
+        causes: Each of them with the codes of its reasons, "" = its own words, as metrics write them.
         pause: Seconds for which it backs off at least, without being taken early, since the attempt kept
             others waiting for long; 0 for none.
     """
 
     plugins: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
+    causes: frozenset[tuple[str, str]] = frozenset()
     pause: float = 0.0
 
     @property

@@ -352,6 +352,16 @@ class SchedulingQueue:
                 for name in item.rejectors
             )
 
+    def count_causes(self) -> Counter[tuple[str, str, str]]:
+        """Return how many waiting pods have a reason of each (plugin, code, profile)."""
+        with self._lock:
+            items = [item for entity in self._sub_queues for item in entity.members]
+            return Counter(
+                (*cause, item.pod.spec.scheduler_name)
+                for item in (*items, *self._gathering)
+                for cause in item.rejected_by.causes
+            )
+
     def _begin_attempt(self, entity: QueuedEntity) -> bool:
         """Put the taken pods in flight; False when all its pods are already, which then are not tried."""
         entity.attempts += 1

@@ -14,6 +14,7 @@ from mooring.framework import Code, Int32s, Status
 from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import to_response
+from mooring.service.wire.findings import code_value
 from mooring.service.wire.node_names import fill_names
 from mooring.service.wire.objects import CODES, label_matcher, status_message
 from mooring_client.v1 import decision_service_pb2 as pb
@@ -124,7 +125,12 @@ def _write_why(message: pb.Decision, why: Why) -> None:
 
 def rejections_message(rejections: NodeRejections) -> pb.NodeRejections:
     """Return how many nodes a plugin rejected."""
-    return pb.NodeRejections(plugin=rejections.plugin, reason=rejections.reason, node_count=rejections.count)
+    return pb.NodeRejections(
+        plugin=rejections.plugin,
+        reason=rejections.reason,
+        node_count=rejections.count,
+        code=code_value(rejections.code),
+    )
 
 
 def reference(record: Record) -> objects_pb2.PodReference:

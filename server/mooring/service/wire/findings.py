@@ -10,6 +10,17 @@ _CODES = {code: pb.ReasonCode.Value(f"REASON_CODE_{code.name}") for code in Reas
 _CODE_OF: dict[int, ReasonCode] = {number: code for code, number in _CODES.items()}
 
 
+def code_value(code: ReasonCode | None) -> pb.ReasonCode.ValueType:
+    """Return a code on the wire; None is a plugin's own."""
+    return pb.ReasonCode.ValueType(0) if code is None else _CODES[code]
+
+
+def code_label(number: int) -> str:
+    """Return the label of a code on the wire; "" for a plugin's own and for those of a newer server."""
+    code = _CODE_OF.get(number)
+    return code.label if code else ""
+
+
 def add_findings(message: pb.Findings, findings: Findings, places: Int32s) -> None:
     """Write ``findings`` to an empty message; ``places`` are the candidates' positions in the answer."""
     numbers: dict[Finding, int] = {}
