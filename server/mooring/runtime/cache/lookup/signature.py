@@ -366,8 +366,8 @@ def _kinds_beside_resources(declared: Dependencies) -> Collection[type[Object]] 
 def _declared(plugin: Plugin[Any], pod: Pod, *, to_hash: bool = False) -> Dependencies:
     """Return what the answers of ``plugin`` about ``pod`` depend on, checked.
 
-    With ``to_hash`` its signature has to be hashable. A pod that names its node is asked about without, since
-    hashing an affinity takes longer than comparing it.
+    With ``to_hash`` its signature must be hashable, too. That is for signatures that become keys: hashing an
+    affinity takes longer than comparing it.
     """
     try:
         declared = dependencies_of(plugin, pod)
