@@ -44,7 +44,7 @@ PACKAGES = (
         "mooring/recording/v1", out="clients/python", module="mooring_client.recording.v1", services=False
     ),
     Package("mooring/plugin_host/v1", out="clients/python", module="mooring_client.plugin_host.v1"),
-    # Kubernetes' messages, and the contracts that adapters speak, are beside their stubs.
+    # Kubernetes' messages, and the contracts that adapters speak, are in the folders of their stubs.
     Package("mooring/kubernetes/v1", source="server", services=False),
     Package("mooring_estimator/wire", source="adapters", out="adapters"),
     Package("mooring_expander/wire", source="adapters", out="adapters"),
@@ -126,7 +126,7 @@ def stubs(root: Path) -> dict[str, bytes]:
 
 
 def differences(root: Path = ROOT) -> list[str]:
-    """One line per stub below ``root`` that is missing, left over or different from what its .proto gives."""
+    """One line per stub below ``root`` that is missing, left over or not what its .proto gives."""
     with tempfile.TemporaryDirectory() as directory:
         generate(Path(directory))
         wanted = stubs(Path(directory))

@@ -11,7 +11,7 @@ from typing import Any
 BOARD = Path(__file__).resolve().parents[1] / "deploy" / "chart" / "monitoring" / "board.json"
 
 _Query = tuple[str, str]
-"""What is asked, and how its series are called."""
+"""A query, and the name of its series."""
 
 
 def _rate(metric: str, label: str, *selected: str) -> _Query:

@@ -1,4 +1,4 @@
-"""Writes what the image contains beside mooring as a CycloneDX document: what the lock file names.
+"""Writes the packages of the image, all in the lock file, as a CycloneDX document; mooring is not among them.
 
 Every package in the image comes from that file, with hashes, so it is the whole list of Python packages.
 """

@@ -25,7 +25,7 @@ BUILD = ROOT / ".cache" / "docs"
 """Where pages and site are made; git ignores it."""
 
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
-"""What Zensical paints with, whoever reads."""
+"""The colours that Zensical prints, on a terminal or not."""
 
 WHY = "Why"
 """The section of the decisions; the generated references stand before it."""
@@ -105,7 +105,7 @@ def main() -> int:
     command = (zensical, "build", "--strict", "--config-file", settings)
     done = subprocess.run(command, cwd=output, capture_output=True, text=True, check=False)
     if done.returncode:
-        # What is wrong is told page by page; the traceback behind that says that it was strict.
+        # The faults of each page come first; the traceback after them only shows that the mode is strict.
         said = done.stderr.partition("Traceback ")[0] or done.stderr
         print(COLOURS.sub("", said), file=sys.stderr)
         return 1

@@ -22,7 +22,7 @@ from tools.docs.pages import ROOT
 PROTOS = ROOT / "protos"
 PACKAGES = ("mooring/v1", "mooring/plugin_host/v1", "mooring/recording/v1")
 
-# The numbers of these fields in descriptor.proto, of which the paths of comments are made.
+# The numbers of these fields in descriptor.proto. The paths of comments consist of them.
 MESSAGE, ENUM, SERVICE = 4, 5, 6
 METHOD = VALUE = FIELD = 2
 NESTED_MESSAGE, NESTED_ENUM, ONEOF = 3, 4, 8

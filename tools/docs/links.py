@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
-"""Attributes whose target the browser fetches by itself. A canonical link is fetched by nobody."""
+"""Attributes whose target the browser fetches by itself. It does not fetch a canonical link."""
 
 
 class Document(HTMLParser):

@@ -73,7 +73,7 @@ def _without_dead_links(path: PurePosixPath, text: str, pages: dict[PurePosixPat
                 return f"[{label}]({_relative(path, candidate)}{'#' + anchor if anchor else ''})"
         return label
 
-    # What stands in a block of code is not a link.
+    # A block of code has no links.
     parts = FENCE.split(text)
     parts[::2] = [LINK.sub(adapt, part) for part in parts[::2]]
     return "".join(parts)

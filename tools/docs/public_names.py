@@ -25,7 +25,7 @@ class Public:
 
     Attributes:
         name: As it is imported, or a member's name within its class.
-        item: What it stands for.
+        item: The object of that name.
         signature: Its declaration, without a body.
     """
 

@@ -12,9 +12,9 @@ import playwright
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ROOT / "docs" / "questions.toml"
 HIDDEN = ("CHANGELOG.html", "tests/")
-"""What the locations of pages begin with that the search leaves out."""
+"""The starts of the locations of pages that the search leaves out."""
 MAX_HITS = 3
-"""The page that answers a question has to be among so many hits."""
+"""The page that answers a question has to be among the first hits, this many."""
 
 
 def arrange(index: Path, sections: Sequence[str]) -> None:

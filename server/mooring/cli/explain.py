@@ -273,8 +273,10 @@ def _show(args: argparse.Namespace, document: Document, options: tuple[Option, .
 
 
 def _show_what_it_takes(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:
-    """Print what would have to change for the pod to go to a node: of a rejected one what was tried in a
-    session; of an earlier decision, which nothing can be tried of, why it was rejected.
+    """Print the changes with which a node would take the pod.
+
+    Those of a rejected node were tried in a session. Nothing can be tried for an earlier decision: it shows
+    why the node was rejected.
     """
     name = args.what_would_it_take
     if not is_rejected(document["nodes"][name]):

@@ -89,7 +89,7 @@ def main(*options: Option, argv: Sequence[str] | None = None, plugin: bool = Fal
         code: int = args.run(args, options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever reads has seen enough. What is still buffered must not fail again at exit.
+        # The reader has seen enough. The rest of the buffer must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except _rejections() as error:

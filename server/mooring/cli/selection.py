@@ -19,7 +19,7 @@ class PodSelection:
 
     Attributes:
         namespace: Theirs; "" = all.
-        selector: What their labels match, as it was given; "" = anything.
+        selector: The selector that their labels match, as it was given; "" = anything.
         matcher: The same, compiled.
     """
 
@@ -48,7 +48,7 @@ def selection_of(args: argparse.Namespace, *, namespace: str = "") -> PodSelecti
         args: The parsed arguments.
         namespace: The namespace where the flags name none; "" = all.
 
-    Beside ``-A`` a namespace is ignored, as in kubectl.
+    With ``-A`` a namespace is ignored, as in kubectl.
     """
     chosen = "" if args.all_namespaces else args.namespace or namespace
     return PodSelection(chosen, args.selector, parsed(args.selector))

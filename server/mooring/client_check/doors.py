@@ -1,4 +1,4 @@
-"""An address that stays the same across restarts of the server behind it, and certificates."""
+"""Certificates, and an address that stays the same when its server restarts."""
 
 from __future__ import annotations
 

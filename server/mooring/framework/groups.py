@@ -270,7 +270,7 @@ class PlacementColumns(Sequence[GroupPlacement]):
 
 
 class AssignedEverywhere(Sequence[PodGroupAssignments]):
-    """The assignments of a group of which all pods get a node in every placement. Each is made when it is
+    """The assignments of a group whose pods all get a node in every placement. Each is made when it is
     read, which PlacementScore in the tree doesn't do.
 
     Attributes:

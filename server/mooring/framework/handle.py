@@ -44,8 +44,8 @@ class Binder(Protocol):
 
 
 BindingAnswer = BindOutcome | Callable[[], BindOutcome]
-"""How a binding ended; if only further requests can tell, what makes them: it may block, and raises as
-``Binder.bind`` does."""
+"""How a binding ended, or the function that finds it out by further requests. It may block, and raises the
+errors of ``Binder.bind``."""
 
 BindingEnded = Callable[[BindingAnswer], None]
 """Gets the answer to a binding. Called once, by a thread that takes the answers for all."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from mooring.kernels.arrays import Bools, Int32s, Int64s
 
 NO_OTHER = 1 << 40
-"""The fewest pods of another domain where there is none: more than any domain has."""
+"""The fewest pods of another domain if there is no other: more than any domain has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class CountedPods:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OtherDomains:
-    """The domains of nodes that are there, beside that of a group.
+    """The domains of existing nodes, without the domain of a group.
 
     Attributes:
         least: int64[G], the fewest pods that one of them has; ``NO_OTHER`` without any.
@@ -59,11 +59,11 @@ class OtherDomains:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AtMost:
-    """A node is rejected whose domain has more pods than so many.
+    """A rule that rejects a node if its domain has more than a number of pods.
 
     Attributes:
         pods: The pods.
-        most: How many it may have, beside as many as the domain with the fewest has.
+        most: How many more it may have than the domain with the fewest.
         inside: bool[G], whether the nodes are in a domain; others are rejected.
         others: The other domains; None = the fewest pods don't matter.
     """

@@ -227,9 +227,9 @@ class Cluster:
 
         Args:
             configs: Configurations by a name of yours; None is kube-scheduler's defaults.
-            seeds: What decides between nodes of equal totals.
+            seeds: The seeds, which decide between nodes of equal totals.
             measures: The measures of each.
-            progress: Show a bar where that takes more than a second.
+            progress: Show a bar if it takes more than a second.
 
         Raises:
             ConfigError, RegistryError: A configuration or a plugin can't be used.
@@ -254,10 +254,10 @@ class Cluster:
 
         Args:
             weights: By plugin the weights to try; 0 switches its scores off.
-            minimize: What the best combination has the least of, on average over the seeds.
-            seeds: What decides between nodes of equal totals.
+            minimize: The measure that the best combination has the least of, on average over the seeds.
+            seeds: The seeds, which decide between nodes of equal totals.
             measures: The measures in addition to it.
-            progress: Show a bar where that takes more than a second.
+            progress: Show a bar if it takes more than a second.
 
         Raises:
             ConfigError, RegistryError: A combination or a plugin can't be used.

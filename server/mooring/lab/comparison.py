@@ -25,7 +25,7 @@ class Comparison(Tabular):
 
     Attributes:
         placed: By configuration and seed.
-        measures: What ``columns`` has of each.
+        measures: The measures of each, in ``columns``.
     """
 
     placed: Mapping[tuple[str, int], Placed]
@@ -97,7 +97,7 @@ class Sweep(Tabular):
     Attributes:
         comparison: The comparison of all of them.
         weights: The weights of each combination, by its name in the comparison.
-        minimized: What the best one has the least of.
+        minimized: The measure that the best one has the least of.
     """
 
     comparison: Comparison
@@ -129,8 +129,8 @@ def plot_runs(runs: pd.DataFrame, measure: str) -> alt.Chart:
     """Return a plot of one figure of a sweep: a dot for each run, by configuration, a row for each workload.
 
     Args:
-        runs: What ``pandas.read_parquet`` or ``read_csv`` makes of the file: ``workload``, ``config``,
-            ``seed``, and a column for each figure.
+        runs: The file, read by ``pandas.read_parquet`` or ``read_csv``: ``workload``, ``config``, ``seed``,
+            and a column for each figure.
         measure: The figure, for example ``cpu %``.
 
     Raises:

@@ -39,7 +39,7 @@ class Rule:
     Attributes:
         name: The plugin's: the function's name in PascalCase.
         point: ``score`` or ``filter``.
-        plugin: What the registry takes.
+        plugin: The class, as the registry takes it.
         function: The function.
         weight: The weight of its scores.
     """
@@ -100,7 +100,7 @@ def _rule(
 def export(rule: Rule, folder: str | Path) -> Path:
     """Write the package that makes a rule a plugin for every mooring: code, entry point, configuration.
 
-    The function must stand on its own: what it uses, it imports or gets from pod and node.
+    The function must stand on its own: it imports all that it uses, or gets it from pod and node.
 
     Args:
         rule: The rule.

@@ -123,7 +123,7 @@ class Tools:
     def what_if(self, node: str = "", pod: str = "", group: str = "") -> Document:
         """Say what would happen: where a node's pods land if it is drained, or how many more pods would fit.
 
-        Where none fits, the fewest changes with which one would; likewise for a pod group, which fits as a
+        If none fits, the fewest changes with which one would. The same for a pod group, which fits as a
         whole or not at all. Nothing in the cluster changes. Give one of the three.
 
         Args:

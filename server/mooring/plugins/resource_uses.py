@@ -1,4 +1,4 @@
-"""How full nodes are of the resources that a score looks at, without and with the pod.
+"""How full nodes are of the resources in a score, without and with the pod.
 
 Mirrors ``plugins/noderesources/resource_allocation.go``, which NodeResourcesFit and
 NodeResourcesBalancedAllocation share.
@@ -21,10 +21,10 @@ from mooring.framework.quantity import MAX_INT64, units
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
 
 Requests = tuple[tuple[str, int], ...]
-"""What the pod asks of each listed resource, in the list's order: CPU in thousandths, others in units."""
+"""The pod's request of each listed resource, in the list's order: CPU in thousandths, others in units."""
 
 _COUNTED = CPU, MEMORY, EPHEMERAL_STORAGE
-"""What ``PodUsage.requests`` has beside scalar resources."""
+"""The resources in ``PodUsage.requests`` besides scalar resources."""
 
 FIXED_ROWS = {
     CPU: CPU_ROW,
@@ -44,8 +44,8 @@ class ResourceUse:
 
     Attributes:
         position: The resource's place in the list.
-        counts: bool[K], the node has any of it; elsewhere the resource is left out of the score. None where
-            every node has, which is almost always and takes half the time.
+        counts: bool[K], the node has any of it; elsewhere the resource is left out of the score. None if
+            every node has some, which is almost always so and takes half the time.
         capacity: int64[K], what the node offers; 1 where it has none, so that it can divide.
         used: int64[K], what the pods on the node take.
         wanted: int64[K], the same with the pod; int64's largest value stands for anything above.
@@ -59,9 +59,9 @@ class ResourceUse:
 
 
 class ScalarRows:
-    """``ResourceRating.scalars``. Safe from any thread: two that look at once find the same.
+    """``ResourceRating.scalars``. Safe from any thread: two that search at once find the same.
 
-    Where columns have a resource changes only with the columns, so it is found again for other ones alone.
+    The place of a resource in the columns changes only with the columns, so it is found once for each.
 
     Args:
         asked: int64[., 2], the rows that come first.

@@ -189,8 +189,8 @@ class PodCountingPlugin(CountingPlugin[ArgsT]):
     """Base of InterPodAffinity and PodTopologySpread.
 
     Attributes:
-        filter_counts: What PreFilter writes for Filter, under its class as the key.
-        score_counts: What PreScore writes, likewise.
+        filter_counts: The counts that PreFilter writes for Filter, under their class as the key.
+        score_counts: The counts that PreScore writes, likewise.
     """
 
     filter_counts: ClassVar[type[FilterCounts]]

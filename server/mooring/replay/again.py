@@ -62,7 +62,7 @@ class Compared:
     Attributes:
         message: The decision as it was.
         time: When it was made, in microseconds since 1970.
-        ending: What comes out.
+        ending: The outcome now.
         node: The node now, "" for none.
         total: Its total now.
         because: The plugin that causes the difference; "" if there is none, or none is known.

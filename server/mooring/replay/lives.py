@@ -147,7 +147,7 @@ class Lives:
                     yield from self._apply(self._change_of(entry))
                 elif entry.new is None or not self._had_its_node(entry.uid, entry.new.node_name):
                     yield from self._pod(entry)
-        # Whoever waits for a backoff gets the attempt that follows it.
+        # A pod that waits for a backoff gets the attempt after it.
         yield from self._until(self._clock.now() + self._times.longest + 1)
         self.quality.sample(self._clock.now())
 

@@ -44,10 +44,10 @@ class Options:
         metrics_prefix: The prefix of metric names.
         tls: Files of the service's certificate. REQUIRED, or ``insecure_listen``, if others can connect.
         insecure_listen: Allows plain text on an address that others can reach.
-        insecure_flag: What errors call the flag that allows it.
-        authority_flag: What warnings call the flag of ``tls.authority``.
+        insecure_flag: The name in errors of the flag that allows it.
+        authority_flag: The name in warnings of the flag of ``tls.authority``.
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
-            them; see ``Access.at`` for what others may.
+            them; ``Access.at`` has the rights of others.
         insecure_binding: Lets all callers that reach a loopback address bind through an API server.
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No call may bind, reserve or push.
@@ -56,7 +56,7 @@ class Options:
         max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a
             moment and are rejected then.
         body_timeout: How long a request may take to arrive.
-        body_budget_bytes: What the bodies of all calls together may take, until they are answered; default an
+        body_budget_bytes: The most that the bodies of all calls may take until they are answered; default an
             eighth of the memory that this process may use, 512 MiB at most. 256 KiB of each are free.
         drain_delay: Seconds time from the end of readiness to the end of listening, for balancers to notice.
         stop_grace: How long running calls may continue after that.
@@ -168,12 +168,12 @@ def build(
     """Build a server and bind its ports.
 
     Args:
-        services: What it offers.
+        services: The services that it offers.
         options: Its settings.
         metrics: The server's metrics; the same object that the servicers use.
         slots: The threads in which servicers run plugins; stopped with the server, and checked by liveness.
         ready: Why no decisions can be made yet, as one phrase; "" once they can.
-        fault: Why only a restart helps, apart from what runs in ``slots``, as one phrase; "" = it need not.
+        fault: Why only a restart helps, as one phrase; "" = it need not. Calls in ``slots`` don't count here.
         session_slots: The threads for calls about sessions, which give way to all others.
         tracer: Decides which calls are traced; None = none.
 

@@ -45,9 +45,9 @@ class NodeGroup:
 
     Attributes:
         name: Its name; a node is called like it, with a number behind.
-        template: What each node is, but for its name.
+        template: The node, without its name.
         most: How many more there can be, ``MOST_NODES`` at most.
-        price: What a node costs, in any unit.
+        price: The price of a node, in any unit.
     """
 
     name: str
@@ -241,7 +241,7 @@ class NodeGroups:
         return Search(1, fewest, most, waiting, by_plenty)
 
     def _by_itself(self, group: NodeGroup, progress: Progress) -> NodeGroupOption:
-        """Look at one group in the tree."""
+        """Try one group in the tree."""
         known: dict[int, Sequence[LeftOver]] = {0: self.rest}
 
         def placed(_: Sequence[int], counts: Sequence[int]) -> Iterator[Sequence[int]]:

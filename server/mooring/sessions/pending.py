@@ -47,7 +47,7 @@ class Queue:
         placed: The UIDs of those that got a node.
         left: The others.
         preempted: The pods that they preempted; those with a controller count as pending pods, too.
-        warnings: What the caller should know.
+        warnings: Warnings for the caller.
     """
 
     placed: frozenset[str] = frozenset()

@@ -88,7 +88,7 @@ class NodeRemoval:
 
 
 class Removal:
-    """Looks at the nodes of a work tree, each by itself or one after the other. For one thread.
+    """Tries to remove the nodes of a work tree, each by itself or one after the other. For one thread.
 
     Args:
         work: The tree. The caller keeps the changes or takes them back.
@@ -119,7 +119,7 @@ class Removal:
     def try_nodes(
         self, names: Iterable[str], progress: Progress, *, cumulative: bool = False
     ) -> Iterator[NodeRemoval]:
-        """Look at existing nodes, each by itself; the tree ends up unchanged.
+        """Try to remove nodes, each by itself; the tree ends up unchanged.
 
         With ``cumulative``, a node that can go is removed for the nodes after it, and stays removed.
 
@@ -141,7 +141,7 @@ class Removal:
             yield found
 
     def _try(self, node_name: str, used: Used, progress: Progress, *, lasting: bool) -> NodeRemoval:
-        """Look at one node; with ``lasting`` it is removed if it can go. Raises as ``try_nodes``.
+        """Try to remove one node; with ``lasting`` it is removed if it can go. Raises as ``try_nodes``.
 
         Evictions that budgets allow are added to ``used``.
         """

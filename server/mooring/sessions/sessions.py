@@ -26,7 +26,7 @@ from mooring.sessions.work_trees import Live, Work, WorkTrees
 log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 60.0
-"""How long a session lives after its last call, unless another time is asked for,"""
+"""How long a session lives after its last call, unless its caller wants another time,"""
 MAX_LEASE_SECONDS = 600.0
 """and at most."""
 
@@ -58,13 +58,13 @@ class Session:
     """One session. Its version changes with the lock held.
 
     Attributes:
-        id: What it is called by; it can't be guessed.
+        id: Its name, which can't be guessed.
         owner: The client that may use it, "" = any.
         client: Whose share it takes.
         seed: Decides between nodes of equal totals where a call doesn't say.
         policy: The settings by which it decides; None = those in force.
         lease: Seconds that it lives after a call.
-        version: What its next call finds.
+        version: The version that its next call finds.
         depth: How many sessions it was opened from, each from the next.
         marks: The versions to which it can go back, the oldest first.
         expires: When it ends, in seconds of ``time.monotonic``.
@@ -97,7 +97,7 @@ class Sessions:
 
     Args:
         live: The live state.
-        quota: What they may take.
+        quota: The most that they may take.
         most_trees: As ``WorkTrees``.
     """
 

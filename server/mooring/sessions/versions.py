@@ -23,8 +23,8 @@ class Version:
     Attributes:
         position: The position of its first ancestor in the live state's journal.
         live_version: The version of the live state there.
-        parent: What it was made of; None = the live state.
-        changes: What was changed since, as the work tree noted it.
+        parent: The version that it was made of; None = the live state.
+        changes: The changes since, as the work tree noted them.
         depth: How many ancestors it has.
         change_count: How many changes there are since the live state.
     """
@@ -99,8 +99,8 @@ class Policy:
         kube_version: The Kubernetes release whose behaviour is followed.
         feature_gates: Gates that differ from the release's defaults.
         source: The configuration's text; "" = the server's.
-        configuration: What it comes to with the release and the gates.
-        warnings: What the session's owner should know.
+        configuration: Its result with the release and the gates.
+        warnings: Warnings for the session's owner.
     """
 
     kube_version: str

@@ -18,7 +18,7 @@ from mooring.runtime.engine import Engine
 from mooring.sessions.versions import Policy, Version, way_between
 
 MOST_ENGINES = 8
-"""Policies of sessions for which a work tree keeps an engine, with what it has evaluated."""
+"""Policies of sessions for which a work tree keeps an engine, with its evaluations."""
 
 WAIT_SECONDS = 0.05
 """Between two looks whether the caller of a call that waits for a work tree is still there."""
@@ -44,7 +44,7 @@ class SessionState(ClusterState, Protocol):
         ...
 
     def take_changes(self) -> Sequence[Any]:
-        """Return what was changed since the last call; nothing is assumed any more then."""
+        """Return the changes since the last call; afterwards nothing is assumed."""
         ...
 
     def apply_changes(self, changes: Sequence[Any]) -> None:
@@ -127,7 +127,7 @@ class Work:
     Attributes:
         tree: The state.
         engine: Decides over it.
-        version: What it was at the last ``keep``; what was changed since is taken back in the end.
+        version: Its version at the last ``keep``; later changes are taken back in the end.
         seed: Decides between nodes of equal totals where a call doesn't say.
     """
 
@@ -240,7 +240,7 @@ class WorkTrees:
             self._works.clear()
 
     def _brought(self, work: Work, version: Version) -> Work:
-        """Return ``work`` at ``version``; a new one where it can't come there from where it was."""
+        """Return ``work`` at ``version``; a new one if it can't get there from its present version."""
         try:
             work.become(version)
         except FailedPreconditionError:

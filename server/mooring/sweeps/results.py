@@ -59,7 +59,7 @@ class Results:
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """A row for each run that has figures: ``workload``, ``config``, ``seed``, then each measure; None
-        where a run has no such figure.
+        if a run has no such figure.
         """
         columns: dict[str, Sequence[Any]] = {key: [getattr(run, key) for run in self.figures] for key in KEYS}
         for name in self.measures:

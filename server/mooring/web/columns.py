@@ -1,10 +1,10 @@
 """An explanation as columns: a small JSON header, and arrays that the browser uses as they are.
 
 The bytes are the length of the header (uint32), the header, zeros up to a multiple of 8, then the arrays.
-All numbers are little-endian. The header has everything about arrays under ``arrays``: a list of ``{"name",
-"dtype", "shape", "offset"}``, where the dtype is int8, uint8, int16, uint16, int32, uint32 or float64,
-whatever is the smallest for the values, and the offset is counted from the first byte behind the zeros and is
-a multiple of 8. Whole numbers beyond 2**53 are rounded. With N nodes, S of them scored:
+All numbers are little-endian. The header describes the arrays under ``arrays``, a list of ``{"name", "dtype",
+"shape", "offset"}``. The dtype is the smallest for the values: int8, uint8, int16, uint16, int32, uint32 or
+float64. The offset is a multiple of 8, counted from the first byte after the zeros. Whole numbers beyond 2**53
+are rounded. With N nodes, S of them scored:
 
 - ``verdicts`` [N]: an index into ``distinct`` each.
 - ``scored`` [S]: positions of nodes, ascending; ``totals`` [S]; per plugin number P ``raw.P`` and
@@ -14,11 +14,14 @@ a multiple of 8. Whole numbers beyond 2**53 are rounded. With N nodes, S of them
   index into ``distinct``; both are empty where only the first rejection of each node is known.
 - ``free.R`` [N] per resource number R: what each node has left, CPU in thousandths; [0] if no node offers it.
 
-The rest of the header: ``made`` ("kept", "again" or "now"), ``decision`` (absent for "now"), ``agrees`` and
-``differences`` (for "again"), ``pod``, ``provenance``, ``verdict``, ``prefilter``, ``distinct`` (the first
-is success), all as the contract's JSON; ``nodes`` (names), ``plugins`` ([{"name", "weight"}]), ``weightSum``,
-``resources`` ([{"name", "requested"}]), ``selected`` (a position; absent without one), ``assigned`` (the node
-that the pod is on already; "" = none), ``evaluated``, ``feasible``, ``seed`` (a string), ``warnings``.
+The rest of the header:
+
+- ``made``: "kept", "again" or "now"; ``agrees`` and ``differences`` for "again".
+- ``decision`` (absent for "now"), ``pod``, ``provenance``, ``verdict``, ``prefilter`` and ``distinct`` (the
+  first is success): the contract's JSON.
+- ``nodes``: names; ``plugins``: [{"name", "weight"}]; ``weightSum``; ``resources``: [{"name", "requested"}].
+- ``selected``: a position, absent without one; ``assigned``: the node that the pod is on already, "" = none.
+- ``evaluated``, ``feasible``, ``seed`` (a string), ``warnings``.
 """
 
 from __future__ import annotations

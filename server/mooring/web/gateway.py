@@ -113,7 +113,7 @@ class Gateway:
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        # One body at a time: what is made of several at once would take as many times the memory.
+        # One body at a time: the messages of several at once would take as many times the memory.
         self._reader = ThreadPoolExecutor(1, "page-reader")
 
     async def processes(self) -> Answer:

@@ -34,7 +34,7 @@ class Address:
     """A process's address and name.
 
     Attributes:
-        name: What people call it.
+        name: Its name, as people know it.
         target: HOST:PORT or unix:PATH.
         source: The source of a server that the page has started for itself; "" for others.
     """
@@ -49,7 +49,7 @@ class Process:
 
     Args:
         address: The address on which it listens.
-        credentials: What to trust and to show; None speaks plain text.
+        credentials: The certificates to trust and to show; None speaks plain text.
     """
 
     def __init__(self, address: Address, credentials: grpc.ChannelCredentials | None) -> None:

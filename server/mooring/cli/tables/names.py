@@ -13,14 +13,14 @@ class ShortNames:
     """How nodes are called in tables.
 
     Attributes:
-        ending: What is left out at the end of each name; "" = nothing.
+        ending: The end of each name, which is left out; "" = nothing is.
     """
 
     ending: str = ""
 
     @classmethod
     def of(cls, names: Iterable[str], *, whole: bool = False) -> ShortNames:
-        """Return the short names of all nodes; whole ones if asked for, if none is long, or for a pipe."""
+        """Return the short names of all nodes; whole ones with ``whole``, if none is long, or for a pipe."""
         known = list(names)
         if whole or not is_width_known() or not known or max(map(len, known)) <= NAME_WIDTH:
             return cls()
@@ -33,7 +33,7 @@ class ShortNames:
         return cls("".join(f".{label}" for label in reversed(ending)))
 
     def print_ending(self) -> None:
-        """Say what is left out, if anything is."""
+        """Print the end that is left out, if there is one."""
         if self.ending:
             print_line(f"the names of nodes go on with {self.ending}")
 

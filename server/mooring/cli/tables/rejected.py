@@ -91,7 +91,7 @@ def print_nodes(nodes: Sequence[Node], names: ShortNames) -> None:
 
 
 def rejections_of(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return every rejection that is known of a node: the first one unless all were asked for."""
+    """Return every known rejection of a node: the first one, or all with ``--all-rejections``."""
     return node.get("rejections") or [node["status"]]
 
 

@@ -1,7 +1,7 @@
-"""Which pods would have to go, on many nodes at once, where filters look only at what pods take.
+"""Which pods would have to go, on many nodes at once, if filters read only the amounts that pods take.
 
-As ``victims`` has it node by node: all less important pods go; if the node does then, they come back one
-after the other, those first whose going violates a budget, as long as the node still does.
+The same as ``victims`` finds node by node. All less important pods go. If the node then takes the pod, they
+come back one after the other, as long as it still does. Those that violate a budget come back first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whom a group of pods could make go.
+"""The pods that a group of pods could preempt.
 
 Mirrors ``framework/preemption/podgrouppreemption.go``.
 """

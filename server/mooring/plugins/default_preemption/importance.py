@@ -46,9 +46,9 @@ def cheapest(costs: Float64s, now: float) -> Int64s:
 def cost_of(candidate: Candidate) -> tuple[float, ...]:
     """Return the candidate's cost, independent of the time.
 
-    These are how many budgets are violated, the priority of the first victim, the sum of priorities, how many
-    victims, when the first of those with the highest priority started (in seconds since the epoch, infinite
-    if none has), and whether one of them has not (1) or all have (0): that one counts as started now.
+    These are how many budgets are violated, the priority of the first victim, the sum of priorities, and how
+    many victims there are. Then comes when the first victim of the highest priority started, in seconds since
+    the epoch, infinite if none has. The last is 1 if one of those has not started, which counts as now.
     Priorities are the pods' own, also of groups.
     """
     priorities = [priority_of(pod) for pod in candidate.victims]

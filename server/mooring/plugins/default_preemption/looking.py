@@ -21,7 +21,7 @@ MAX_AT_ONCE = 256
 """The most nodes that are tried at once; work beyond the last one needed is wasted."""
 
 FIRST_BY_SUMS, MAX_BY_SUMS = 32, 1024
-"""The least and the most nodes that are tried at once where many take hardly longer than one."""
+"""The least and the most nodes that are tried at once, if many take hardly longer than one."""
 
 _AHEAD = 2
 """Nodes of the first look for each candidate that is wanted: most nodes of a full cluster are one."""
@@ -32,7 +32,7 @@ class Looking:
 
     Args:
         search: Finds the victims on a node.
-        known: What is known of nodes; what is found is put there.
+        known: The outcomes on nodes that are known; the search adds its own.
         pods: The pods of each node.
     """
 

@@ -43,7 +43,7 @@ class Columns:
         candidates: object[capacity], the candidates.
         costs: float64[6, capacity], what they cost, as ``cost_of`` has it.
         statuses: The statuses of the codes from ``REJECTED`` on.
-        bytes: What all of it takes.
+        bytes: The size of all of it.
     """
 
     versions: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -122,7 +122,7 @@ class KnownOutcomes:
         columns.make_room(len(self._versions))
 
     def codes(self, rows: Int32s) -> Int32s:
-        """int32[K]: what is known of the nodes on ``rows`` (int32[K])."""
+        """int32[K]: the codes of the nodes on ``rows`` (int32[K])."""
         columns = self._columns
         codes = columns.codes.take(rows)
         codes[columns.versions.take(rows) != self._versions.take(rows)] = UNKNOWN
@@ -144,7 +144,7 @@ class KnownOutcomes:
         return Counter({status: count for status, count in pairs if count})
 
     def put_found(self, rows: Int32s, outcomes: Sequence[Outcome], costs: Float64s, passing: Bools) -> None:
-        """As ``put``; ``costs`` (float64[6, K]) are those of candidates, and what was found of the rows
+        """As ``put``; ``costs`` (float64[6, K]) are those of candidates, and the outcomes of the rows
         ``passing`` (bool[K]) may be different later.
         """
         columns = self._columns

@@ -43,20 +43,20 @@ class ClaimsState:
     """The notes of one decision.
 
     Attributes:
-        rules: What is on.
+        rules: The features that are on.
         claims: All claims of the pod.
         users: The user to reserve each for; None = it is already reserved for the pod.
         stuck: Indices of allocated claims whose devices don't become ready.
         to_allocate: Those without devices.
         pools: The devices that there are,
         first_free: and those that suit plain requests.
-        board: What is left of counters.
+        board: The amounts left of counters.
         unavailable: Indices of allocated claims that some node can't use.
         found: The devices on the node that was searched last.
         by_node: The same by node.
         extended: The extended resources that devices may stand for; None = the pod asks for none.
         made: The claim that an earlier decision made for these; its devices may no longer be right.
-        known: What earlier searches for claims like these found on nodes; None = nothing that can be used.
+        known: The results of earlier searches for claims like these; None = none can be used.
         as_of: ``state_of`` devices and nodes before anything was read.
     """
 

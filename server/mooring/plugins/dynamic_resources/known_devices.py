@@ -31,7 +31,7 @@ class KnownDevices:
     """The known devices and allocations. Safe from any thread.
 
     Attributes:
-        searched: What searches found on the nodes of the live state.
+        searched: The results of searches on the nodes of the live state.
     """
 
     def __init__(self, handle: Handle, rules: Rules) -> None:
@@ -70,7 +70,7 @@ class KnownDevices:
         return allocated
 
     def nodes(self, objects: ObjectTable, key: Hashable | None) -> KnownNodes | None:
-        """Return what was found on nodes for claims with this key, at least as of the last ``allocated``.
+        """Return the results on nodes for claims with this key, at least as of the last ``allocated``.
 
         None of a copy, and without a key.
         """

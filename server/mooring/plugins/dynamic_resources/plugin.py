@@ -152,7 +152,7 @@ class DynamicResources(
         self._asks = ExtendedAsks()
 
     def dependencies(self, pod: Pod) -> Dependencies:
-        """Read whether a ``DeviceClass`` stands for what the pod asks for; the pod is signed if none does."""
+        """Read whether a ``DeviceClass`` stands for a resource of the pod; the pod is signed if none does."""
         if self.reserves_now(pod):
             parts = Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
             return Dependencies(parts=parts, kinds=(*self.reads, PodGroup))
@@ -285,7 +285,7 @@ class DynamicResources(
         return dict(zip(rows, statuses, strict=True))
 
     def _verdicts(self, note: ClaimsState, reach: Reach) -> list[Status]:
-        """Search each of the nodes up to the first where that fails; the nodes after it count as feasible."""
+        """Search the nodes until a search fails; the nodes after that one count as feasible."""
         statuses: list[Status] = []
         for position, name in enumerate(timely(reach.names)):
             try:

@@ -49,7 +49,7 @@ def remedies_for_group(
 
     Args:
         group: The group.
-        notes: Its pods that were tried, each with what PreFilter noted; None = it was not called.
+        notes: Its pods that were tried, each with the note of PreFilter; None = it was not called.
         snapshot: The tables.
         frees_own: Whether pods of a group may share its claims.
     """

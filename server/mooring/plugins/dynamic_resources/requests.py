@@ -29,12 +29,12 @@ class DeviceChoice:
     Attributes:
         name: The request's name, ``request/subrequest`` for one of several choices.
         request: The request's own name.
-        expressions: What a device must fulfil: the class's expressions, then the request's.
+        expressions: The expressions that a device must fulfil: the class's, then the request's.
         everything: All devices that fit, instead of ``count`` of them.
         count: How many.
         admin: For administration: devices in use can be had as well.
         tolerations: Device taints that don't matter.
-        amounts: How much of a shared device's capacity is asked for, in billionths; None = nothing said.
+        amounts: The requested part of a shared device's capacity, in billionths; None = it names none.
     """
 
     name: str

@@ -17,7 +17,7 @@ CHOICES_APART_SINCE = KubeVersion(1, 36)
 """Before, a fact about one alternative of a request may be used for another one."""
 
 POOLS_APART_SINCE = KubeVersion(1, 37)
-"""Before, pools of one name share what is left of their counters, whatever their drivers."""
+"""Before, pools of one name share their counters, whatever their drivers."""
 
 COUNTERS_REACHED_SINCE = KubeVersion(1, 37)
 """Before, a slice of counters makes a pool on each node, whether the node reaches it or not."""
@@ -45,7 +45,7 @@ class Rules:
         fractions: Steps of a capacity may be fractions of a unit.
         group_claims: Claims may be a pod group's, whose pods share them.
         newest_search: The search is the newest of the release's: it has distinct attributes, and fails when
-            a share is asked for while there are none.
+            a request names a share and there are none.
         judges_parts: An incomplete pool can be invalid too, and slices of counters are parts like others: so
             1.35's oldest search has it, which is in use when all of these parts are off.
     """

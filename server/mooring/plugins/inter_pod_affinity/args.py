@@ -16,7 +16,7 @@ class InterPodAffinityArgs:
     """Arguments of InterPodAffinity.
 
     Attributes:
-        hard_pod_affinity_weight: What an existing pod's required affinity to the incoming pod adds to the
+        hard_pod_affinity_weight: The weight of an existing pod's required affinity to the incoming pod in the
             score, 0..100.
         ignore_preferred_terms_of_existing_pods: Whether existing pods' preferences are left out, unless the
             incoming pod has inter-pod affinities of its own.

@@ -28,7 +28,7 @@ class Worth(ScoreCounts):
         topologies: The domains.
         pod: The pod as terms see it.
         own: Its preferred terms; the weights of its anti-affinity are negative.
-        hard_weight: What a placed pod's required affinity to it is worth.
+        hard_weight: The weight of a placed pod's required affinity to it.
         domains: The sums of the weights.
     """
 

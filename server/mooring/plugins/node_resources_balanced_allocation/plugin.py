@@ -106,8 +106,9 @@ class NodeResourcesBalancedAllocation(
         return ResourceRating(add_improvements, self._asked(requests), rate)
 
     def _asked(self, requests: Requests) -> tuple[Int64s] | None:
-        """Return what ``add_improvements`` takes; None where that isn't what is scored, other than two
-        resources count, or others than those that each node has.
+        """Return the argument of ``add_improvements``.
+
+        None if the score is not its improvement, if not two resources count, or if a node lacks one of them.
         """
         asked = [(FIXED_ROWS.get(name, -1), request) for _, name, request in counted_requests(requests)]
         if not self._improves or len(asked) != 2 or -1 in (asked[0][0], asked[1][0]):

@@ -94,8 +94,8 @@ def _ignored(name: str, args: NodeResourcesFitArgs) -> bool:
 
 
 class _Shortages:
-    """What each of K nodes lacks, reason by reason. Nodes that lack the same share one list of reasons, which
-    is copied only where they part: many reasons cost no more than the answer's size.
+    """The shortages of each of K nodes, reason by reason. Nodes with the same shortages share one list of
+    reasons, which is copied when they part: many reasons cost no more than the answer's size.
     """
 
     def __init__(self, count: int) -> None:

@@ -77,7 +77,7 @@ class NodeResourcesFit(
     CacheablePlugin,
     BatchPlugin,
 ):
-    """Compares what the pod requests with what is left, and scores by the strategy in the args."""
+    """Compares the pod's requests with the room on nodes, and scores by the strategy in the args."""
 
     name = "NodeResourcesFit"
     upstream = Upstream(weight=1)

@@ -49,7 +49,7 @@ def asked_shares(
 ) -> tuple[Int64s, Int64s] | None:
     """Return what ``add_free_shares`` takes of a pod: what it requests, and what of it nodes must have.
 
-    Of the latter only resources that each node has. None where that loop doesn't score so, or others are
+    The latter are only resources that each node has. None if that loop has no such score, or if others are
     scored.
     """
     if strategy.type is not ScoringStrategyType.LEAST_ALLOCATED:

@@ -109,7 +109,7 @@ class NodeVolumeLimits(StoragePlugin[None]):
             return Verdicts.passed(len(nodes))
         answer = _Rejections(len(nodes))
         objects = nodes.snapshot.objects
-        # The state's lock comes first everywhere; under it what is read is one state.
+        # The state's lock comes first everywhere; under it all reads see one state.
         with nodes.table.lock, self._lock:
             attached = self._attached
             attached.follow(nodes)
@@ -157,7 +157,7 @@ class _Rejections:
         self._statuses: dict[Status, int] = {SUCCESS: 0}
 
     def reject(self, rejected: Bools, status: Status) -> None:
-        """Set ``status`` where ``rejected`` (bool[K]) is true and nothing else was said."""
+        """Set ``status`` where ``rejected`` (bool[K]) is true and there is no status yet."""
         fresh = rejected & (self._codes == 0)
         if fresh.any():
             self._codes[fresh] = self._statuses.setdefault(status, len(self._statuses))

@@ -24,7 +24,7 @@ class SpreadView:
     """All nodes and pods, as one pod's constraints see them.
 
     Args:
-        nodes: Gives the tables; its rows don't limit what is counted.
+        nodes: Gives the tables; pods count on other rows, too.
         pod: The pod to place.
         needed: The constraints whose topology keys a node must have to count for any.
         comparing: Whether tolerations may compare numbers.

@@ -39,7 +39,7 @@ class _Domains:
         column: The label's column.
         rows: int32[K], the nodes.
         ids: int32[K], their values.
-        placements: What follows.
+        placements: The placements for these.
     """
 
     column: LabelColumn
@@ -55,7 +55,7 @@ class _Domains:
 class TopologyPlacementGenerator(PlacementGeneratePlugin[None], GroupOnly):
     """Makes a placement of the nodes of each value of the group's topology label.
 
-    Where pods of the group have a node already, the domain of that node is the only one.
+    If pods of the group have a node already, the domain of that node is the only one.
     """
 
     name = "TopologyPlacementGenerator"

@@ -72,7 +72,7 @@ def storage_scores(
         claims: Those that wait for a node; each of ``nodes`` passed Filter.
         nodes: The nodes.
         with_attributes_classes: Whether volumes have classes of attributes (the gate VolumeAttributesClass).
-        curve: int64[101], the score by the percentage that is asked for.
+        curve: int64[101], the score by the requested percentage.
     """
     free = [claim for claim in claims if SELECTED_NODE not in claim.metadata.annotations]
     made = [claim for claim in claims if SELECTED_NODE in claim.metadata.annotations]

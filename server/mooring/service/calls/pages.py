@@ -157,7 +157,7 @@ def _skip(request: Any) -> int | None:
 
 
 def list_limit(asked: int, field: str = "limit", most: int = MOST_LISTED, default: int = 100) -> int:
-    """Return how many items a call lists: as many as were asked for, or ``default`` if that is 0.
+    """Return how many items a call lists: the number in the request, or ``default`` if that is 0.
 
     Raises:
         InvalidArgumentError: ``field`` of the request asks for more than ``most``.

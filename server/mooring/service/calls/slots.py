@@ -31,8 +31,8 @@ from mooring.tracing.spans import carried
 Result = TypeVar("Result")
 
 MAX_STUCK_ABOUT_ONE_POD = 2
-"""With this many threads stuck about one pod, calls about it are rejected: a client that repeats calls
-about a pod for which a plugin never returns takes no more threads from others, nor ends the process."""
+"""With this many threads stuck about one pod, calls about it are rejected. So a client that repeats calls
+about a pod whose plugin never returns takes no more threads from others."""
 
 log = logging.getLogger(__name__)
 

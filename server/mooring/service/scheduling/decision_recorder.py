@@ -30,7 +30,7 @@ class DecisionRecorder:
 
     Args:
         backend: Has the decisions.
-        kind: What is to be decided.
+        kind: The kind of decision.
         seed: Decides between nodes of equal totals.
     """
 
@@ -153,7 +153,7 @@ class DecisionRecorder:
     ) -> None:
         """Note the choices for the pods of the batch from position ``first`` on.
 
-        ``placed`` has the pods that the same dry run placed until now, over its private copy; None where they
+        ``placed`` has the pods that the same dry run placed until now, over its private copy; None if they
         are placed in the live state.
         """
         if self._decisions is None or not choices:

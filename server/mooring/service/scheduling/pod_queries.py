@@ -104,7 +104,7 @@ class PodQueries:
         """Call ``look``, a method of the engine, for the request; noted as a decision of that ``kind``.
 
         Returns:
-            None where that does.
+            None if that does.
         """
         selection = asked.selection
         recorder = None if kind is None else DecisionRecorder(self._backend, kind)
@@ -143,7 +143,7 @@ class PodQueries:
     ) -> pb.FilterResponse | NeedsPlugins:
         """Run ``filter`` in the pod's scheduling cycle: with the pods in flight, and the pod joins them.
 
-        Where no plugins may be called it isn't answered: the call may have to wait.
+        If no plugins may be called it isn't answered: the call may have to wait.
         """
         if not isinstance(progress, SlotProgress):
             return NEEDS_PLUGINS

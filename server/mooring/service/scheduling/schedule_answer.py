@@ -69,7 +69,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
                 self._put(status, message, choice, outcome)
 
     def add_reserved(self, choices: PlacedColumns) -> None:
-        """So many more pods, which have got the nodes that were chosen; nothing once closed."""
+        """Add pods that got the selected nodes; does nothing once closed."""
         with self._lock:
             if self._closed:
                 return

@@ -37,8 +37,8 @@ def selected_verdicts(codes: Int32s, statuses: Sequence[Status], rows: Int32s) -
 def ordered_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
     """Return the verdicts of ``evaluation``, as ``selected_verdicts``.
 
-    The table has Success and what is said, in the order of the nodes. Equal verdicts are spelt
-    alike, however they were found.
+    The table has Success and the verdicts of the nodes, in the nodes' order. Equal verdicts are spelt alike,
+    however they were found.
     """
     codes, statuses = selected_verdicts(evaluation.codes, evaluation.statuses, rows)
     if len(statuses) == 1 or not codes.any():

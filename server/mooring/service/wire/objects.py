@@ -142,8 +142,8 @@ def known_node(state: ClusterState, name: str) -> Node:
 def manifest_of(item: Node | Pod) -> bytes:
     """Return an object as JSON, with the fields that scheduling reads.
 
-    What ``kubectl apply`` keeps of the whole manifest is left out, and values of annotations that scheduling
-    has no use for are hidden.
+    The copy of the manifest that ``kubectl apply`` keeps is left out, and the values of annotations that
+    scheduling has no use for are hidden.
     """
     document = {"apiVersion": "v1", "kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)}
     if annotations := shown_annotations(item.metadata.annotations):

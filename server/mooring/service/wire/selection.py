@@ -37,7 +37,7 @@ class Listing(Enum):
 class Selection:
     """The nodes of one call, in the caller's order. For one thread.
 
-    What ``find_rows`` finds is true for the state that is evaluated then, so it is kept and answered:
+    The rows of ``find_rows`` are true for the state that is evaluated, so they are kept for the answer:
     rows may have other nodes a moment later.
 
     Attributes:

@@ -86,8 +86,9 @@ class PodsElsewhere:
         return known
 
     def counting_for(self, row: int) -> tuple[list[list[PodRecord]], bool]:
-        """Return the pods of other nodes that may keep the pod off the node of a row, those of one kind and
-        node together; and whether these are all, as of nodes in the same domains a few stand for the others.
+        """Return the pods of other nodes that may keep the pod off a row, and whether these are all.
+
+        Pods of one kind and node are in one list. A few nodes stand for all others of the same domains.
         """
         node = self._nodes.nodes[row]
         labels = node.metadata.labels if node is not None else {}

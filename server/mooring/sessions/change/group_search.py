@@ -1,7 +1,7 @@
 """Looks for the fewest changes with which a pod group that no placement takes would fit.
 
-What nodes could take at most leaves out most sets of changes. The others are tried in a session, the cheapest
-first: pods and nodes are what they would be, and the group's cycle says whether it fits.
+The most that nodes could take rules out most sets of changes. The others are tried in a session, the cheapest
+first. There, pods and nodes have the changes, and the group's cycle decides whether it fits.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class _GroupPlan:
     """A set of changes that may do.
 
     Attributes:
-        taints: What all pods tolerate.
-        resources: What all pods request less of.
+        taints: The taints that all pods tolerate.
+        resources: The resources that all pods request less of.
         labels: The nodes that get labels, by their place in the order of names, and which.
         new: How many nodes there are more,
         like: which node they are like, likewise,
@@ -164,7 +164,7 @@ class GroupChangeSearch:
         return engine.decide_group(group, profile or self._profile, seed=self._seed, progress=self._progress)
 
     def _look(self) -> None:
-        """Look at what is there, before anything is tried."""
+        """Read the cluster as it is before the first trial."""
         tree = self._work.tree
         guests = [
             Guest(pod, dict(tree.kind_of(pod, remember=False).usage.requests)) for pod in self._group.pods

@@ -42,7 +42,7 @@ class Needs:
         new: New nodes are meant.
         taints: Those that the pod doesn't tolerate.
         ways: The sets of labels; a node needs at least one of them.
-        room: The rest of the resources of which the pod requests more, by name; ``pods`` among them.
+        room: The free amounts of the resources that the pod requests more of, by name; ``pods`` among them.
         others: Other plugins reject the nodes: only trying shows which change would help.
         excess: How many of the pods among which the pod is spread have to leave the nodes' domains at least.
     """
@@ -242,14 +242,14 @@ def requests_on(row: int, records: Sequence[PodRecord], name: str) -> list[int]:
 
 
 def most_freed(amounts: Sequence[list[int]], counting: Sequence[bool], fewest: int, count: int) -> int:
-    """Return the most that ``count`` of these come to, of which at least ``fewest`` are ``counting``."""
+    """Return the most that ``count`` of these come to, if at least ``fewest`` of them are ``counting``."""
     must = itertools.chain.from_iterable(itertools.compress(amounts, counting))
     some = itertools.chain.from_iterable(amounts)
     return sum(heapq.nlargest(fewest, must)) + sum(heapq.nlargest(count - fewest, some))
 
 
 def freed(room: Mapping[str, int], moved: Sequence[PodRecord], row: int) -> dict[str, int]:
-    """Return what is left of the resources of a node without these pods."""
+    """Return the free amounts of a node's resources without these pods."""
     left = dict(room)
     for record in moved:
         if record.row != row:

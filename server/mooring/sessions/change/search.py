@@ -1,7 +1,7 @@
 """Looks for the fewest changes with which a pod that no node takes would fit.
 
-What each node lacks says which sets of changes may do, and what they cost. They are tried in a session, the
-cheapest first: pod and nodes are what they would be, and the filters say whether the node takes the pod.
+The shortages of each node show which sets of changes may do, and what they cost. They are tried in a session,
+the cheapest first. There, pod and nodes have the changes, and the filters decide whether the node takes it.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class _Plan:
     """A set of changes that may do.
 
     Attributes:
-        needs: What the node lacks, and others too.
+        needs: The needs that the node shares with others.
         at: Which of these nodes it is.
         way: Which of the sets of labels it gets.
         moved: The pods that leave it, or another node.
-        requests: What the pod requests less of.
+        requests: The lower requests of the pod.
         ending: The pods leave as they end; otherwise each finds another node.
     """
 

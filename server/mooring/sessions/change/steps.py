@@ -70,8 +70,8 @@ class LowerRequest:
 
     Attributes:
         resource: Its name.
-        amount: What all containers may request together at most, CPU in thousandths, the rest in units.
-        before: What they do now.
+        amount: The most that all containers may request together, CPU in thousandths, the rest in units.
+        before: Their requests now.
     """
 
     kind: ClassVar = Kind.REQUEST
@@ -155,8 +155,10 @@ def one_more(node: Node, taken: Mapping[str, int]) -> Node:
 
 
 def is_of_condition(taint: Taint) -> bool:
-    """Return whether a controller sets the taint and takes it away, by the state of its node: a new node
-    wouldn't have it, and a pod that tolerates it would go to a node that is dead, not ready or about to go.
+    """Return whether a controller sets the taint and takes it away, by the state of its node.
+
+    A new node has no such taint. A pod that tolerates it would go to a node that is dead, not ready or about
+    to go.
     """
     return taint.key.startswith(_OF_CONDITION)
 
@@ -252,7 +254,7 @@ class ChangeOption:
         steps: The changes: all of them are needed; none if the unchanged pod fits.
         node_name: The node that takes the pod then; "" for a group,
         landings: whose pods, as they are then, each get a node.
-        cost: What they cost.
+        cost: The cost of the changes.
         nodes: How many nodes take the pod then; for a group, how many its pods get.
     """
 

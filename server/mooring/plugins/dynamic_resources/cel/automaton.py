@@ -1,8 +1,8 @@
 """Finds whether a text matches a regular expression, in time linear in its length whatever the expression.
 
-Every user that may make a claim may write one, and Python's own engine takes exponential time for some. All
-paths through the expression are followed at once: a set of steps is an integer with a bit for each, and the
-steps after it are remembered, so that a character mostly costs a look into a table.
+Every user that may make a claim may write one, and Python's own engine takes exponential time for some.
+Here all paths through the expression are followed at once. A set of steps is an integer with a bit for each.
+The steps after a set are remembered, so most characters cost a look into a table.
 """
 
 from __future__ import annotations

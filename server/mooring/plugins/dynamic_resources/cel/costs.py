@@ -1,7 +1,7 @@
 """The cost limits of an evaluation, in the units of cel-go.
 
 Mirrors cel-go's ``interpreter/runtimecost.go`` and ``CallCost`` of ``k8s.io/apiserver/pkg/cel/library``
-(cost.go). What is cheap there, such as a name, a selection or an item of a loop, is free here, so that
+(cost.go). A step that is cheap there, such as a name, a selection or an item of a loop, is free here, so that
 nothing is rejected that kube-scheduler evaluates.
 """
 

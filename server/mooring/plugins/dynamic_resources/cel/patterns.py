@@ -1,7 +1,7 @@
 """Regular expressions as Go has them, for ``matches()``.
 
-What is read is the part of https://pkg.go.dev/regexp/syntax without Unicode classes, named groups, flags
-behind the start, and quoting.
+It reads https://pkg.go.dev/regexp/syntax without Unicode classes, named groups, quoting, and flags after the
+start.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Pattern(Automaton):
 
 
 class _PatternReader:
-    """Reads a pattern from left to right; every method leaves off behind what it read."""
+    """Reads a pattern from left to right; every method stops after the text that it read."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = self._depth = 0
-        # How often what was read last is repeated at most by the counts in it, its own included.
+        # The most repetitions of the part that was read last, by all counts in it and its own.
         self._repeats = 1
         self._folds = self._any_newline = False
         self._tests: dict[str, Test] = {}

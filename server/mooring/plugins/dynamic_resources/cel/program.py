@@ -1,6 +1,6 @@
 """From an expression's tree to a function of a device, with types checked first as cel-go checks them.
 
-What is rejected here includes what cel-go would reject; the API server never stores such selectors.
+It rejects all selectors that cel-go rejects; the API server never stores those.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 class _Parser:
-    """Reads tokens from left to right; every method leaves off behind what it read."""
+    """Reads tokens from left to right; every method stops after the tokens that it read."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens = tokens

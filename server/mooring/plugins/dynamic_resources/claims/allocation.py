@@ -100,7 +100,7 @@ def allocation_document(
 ) -> dict[str, Any]:
     """Return the allocation to be written, with the configuration that ``classes`` and the claim have for it.
 
-    ``timestamp`` is when it was made, "" = not to be said.
+    ``timestamp`` is when it was made; "" leaves it out.
     """
     document: dict[str, Any] = msgspec.to_builtins(allocation)
     config = _config(allocation, claim, classes, once=version >= _STATED_ONCE_SINCE)

@@ -41,7 +41,7 @@ class ExtendedClaim:
     """The claim of one pod that got its node.
 
     Attributes:
-        requests: What it asks for.
+        requests: Its requests.
         mappings: The pod's containers and resources that they are for, as the kubelet reads them in its
             status.
         allocation: The devices that were found for it.

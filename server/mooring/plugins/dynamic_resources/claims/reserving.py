@@ -81,9 +81,9 @@ def in_flight_for(claim: ResourceClaim) -> Sequence[str]:
 
 
 def may_use(claim: ResourceClaim, pod: Pod, snapshot: Snapshot) -> bool:
-    """Return whether ``pod`` needn't wait until what was found for another pod is written.
+    """Return whether ``pod`` can use an allocation that another pod made and that is not written yet.
 
-    The pods of a group share what was found for one of them: they are decided together.
+    The pods of a group share the allocation of one of them: they are decided together.
     """
     others = [uid for uid in in_flight_for(claim) if uid != pod.metadata.uid]
     if not others:
@@ -201,7 +201,7 @@ def wait_until_ready(
 
 
 def give_back(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
-    """Take back what was assumed and, where it was written, the pod's name; the devices stay allocated.
+    """Take back the assumed claims, and the pod's name if it was written; the devices stay allocated.
 
     Claims of its group keep the group's: others of it may need them.
     """

@@ -1,7 +1,7 @@
 """Extended resources that a pod asks for and that devices may stand for.
 
-Mirrors ``plugins/dynamicresources/extendeddynamicresources.go``: on each node, what no device plugin offers
-is asked for by one more claim.
+Mirrors ``plugins/dynamicresources/extendeddynamicresources.go``: on each node, one more claim
+requests the resources that no device plugin offers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class DevicesAsked:
     Attributes:
         claim: For all of it, with a request per container.
         requests: The same requests as an object has them.
-        mappings: What of the pod they are for.
+        mappings: The containers and resources that they are for.
     """
 
     claim: ClaimToAllocate

@@ -30,7 +30,7 @@ class DevicePool:
         invalid: They contradict each other.
         candidates: The devices in the slices that the node reaches.
         out_of_reach: The devices in its other slices; they take from the same counters.
-        counters: What the pool has of each counter, in billionths.
+        counters: The amount of each counter in the pool, in billionths.
     """
 
     id: PoolID

@@ -54,7 +54,7 @@ class DeviceTraits:
         driver: Their driver.
         device: One of them.
         shown_shared: Selectors see that they can be shared.
-        rules: What is on.
+        rules: The features that are on.
     """
 
     driver: str
@@ -100,10 +100,10 @@ class CandidateDevice:
 
     Attributes:
         id: Which one.
-        device: What it is.
+        device: The device.
         slice: The slice that announces it.
         shared: Several claims can have it at once.
-        traits: What selectors see of it.
+        traits: The properties that selectors see.
     """
 
     id: DeviceID

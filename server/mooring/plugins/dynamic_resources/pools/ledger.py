@@ -90,7 +90,7 @@ class HeldDevices:
         return self._take_in(keys, objects)
 
     def _take_in(self, keys: Iterable[ObjectKey], objects: ObjectTable) -> set[DeviceID]:
-        """Look at the claims with ``keys`` again."""
+        """Count the claims with ``keys`` again."""
         changed: set[DeviceID] = set()
         for key in dict.fromkeys(keys):
             claim = objects.get(ResourceClaim, key[1], key[0])
@@ -277,7 +277,7 @@ class DeviceLedger:
         return capacity.consumed(candidate.device, choice.amounts, self.rules)
 
     def capacity_left(self, candidate: CandidateDevice, name: str) -> int | None:
-        """Return what is left of a capacity of a device that is shared; None when it has none."""
+        """Return the amount left of a capacity of a device that is shared; None when it has none."""
         held = candidate.device.capacity.get(name)
         if held is None or not self.rules.shares:
             return None
@@ -303,7 +303,7 @@ class DeviceLedger:
         self._used[device].subtract(self.consumed(candidate, choice))
 
     def counters_left(self, pool: DevicePool) -> dict[CounterID, int]:
-        """Return what is left of each of the pool's counters."""
+        """Return the amount left of each of the pool's counters."""
         counted = self._counted.get(self.board.key(pool), Counter[CounterID]())
         return {counter: amount - counted[counter] for counter, amount in self.board.left(pool).items()}
 

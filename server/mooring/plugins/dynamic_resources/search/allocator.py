@@ -68,11 +68,11 @@ class DeviceSearch:
 
     Attributes:
         pools: The pools that the node reaches, in the order in which they are tried.
-        claims: What to allocate.
-        ledger: What is taken.
+        claims: The claims to allocate.
+        ledger: The devices and amounts that are taken.
         reaches: Whether the node reaches a device of a slice that says so per device.
         check_time: Called now and then; raises when the search has taken too long.
-        rules: What is on.
+        rules: The features that are on.
     """
 
     pools: Sequence[DevicePool]

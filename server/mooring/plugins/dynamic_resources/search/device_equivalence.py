@@ -22,10 +22,10 @@ class DeviceEquivalence:
     """The devices of one search, numbered so that those that are alike have one number.
 
     Args:
-        claims: What the search is for.
+        claims: The claims of the search.
         candidates: The devices.
-        ledger: What is taken of them.
-        said: What is said of a device for a choice, as long as it is not taken.
+        ledger: The devices and amounts that are taken.
+        said: The answer about a device for a choice, as long as it is not taken.
     """
 
     def __init__(

@@ -23,8 +23,8 @@ class DeviceFacts:
 
     Args:
         fulfils: Whether a device fulfils the selectors of a choice.
-        ledger: What is taken.
-        rules: What is on.
+        ledger: The devices and amounts that are taken.
+        rules: The features that are on.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Tells early that a search can't succeed, so that hopeless claims don't take an exponential time.
+"""Finds out early that a search can't succeed, so that hopeless claims don't take an exponential time.
 
 kube-scheduler has no such step. It is taken only if it can't change an answer: requests after one at
 which the search may end with an error are not checked before it.
@@ -37,7 +37,7 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a request needs at least. Sets of devices are a bit each.
+    """The least that a request needs. A set of devices has a bit for each.
 
     Attributes:
         place: Its position.
@@ -61,7 +61,7 @@ class FeasibilityBounds:
 
     Args:
         pools: The pools whose devices are searched.
-        ledger: What is taken; nothing yet by this search.
+        ledger: The devices and amounts that are taken; none yet by this search.
     """
 
     def __init__(self, pools: Sequence[DevicePool], ledger: DeviceLedger) -> None:
@@ -131,7 +131,7 @@ class FeasibilityBounds:
         )
 
     def _rest(self, place: Place) -> Iterator[Demand]:
-        """Yield what is known of the requests from ``place`` on, up to one that may fail."""
+        """Yield the demands of the requests from ``place`` on, up to one that may fail."""
         for demand in self._demands:
             if demand.place >= place:
                 if demand.may_fail:
@@ -218,7 +218,7 @@ class _Counting:
 
     Args:
         devices: The devices, each with its amounts.
-        counters: The pool's counters, in the order in which ``left`` has what is left of them.
+        counters: The pool's counters, in the order of ``left``.
     """
 
     def __init__(

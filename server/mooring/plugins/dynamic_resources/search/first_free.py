@@ -21,7 +21,7 @@ from mooring.plugins.dynamic_resources.search.allocator import MAX_DEVICES
 from mooring.plugins.dynamic_resources.search.constraints import is_kept_away
 
 _MAX_NODES = 1 << 17
-"""At this many nodes, those of different requests counted apart, what is known of all is forgotten."""
+"""At this many nodes, each counted once for each request, all results are forgotten."""
 
 Selected = Sequence[Sequence[tuple[DeviceChoice, CandidateDevice]]]
 """The devices of each claim, each with the choice that it was found for."""

@@ -1,7 +1,7 @@
 """Results of searches for devices on each node, for claims with equal requests.
 
 A search on a node depends on the claims' requests, the node, the devices that it reaches and the allocations
-in their pools. So it is made again only on nodes where one of these changed.
+in their pools. So it is repeated on a node only when one of these changed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FoundDevices(NamedTuple):
         of_claims: Those of each claim to allocate.
         asked: The requests that devices must meet there instead of extended resources, the last of these
             claims; None = there are none.
-        score: What the devices add to the node's score.
+        score: The points that the devices add to the node's score.
     """
 
     of_claims: Selected = ()
@@ -62,11 +62,11 @@ class KnownNodes:
     """The known results of each node for claims of one kind: a copy for one decision.
 
     Attributes:
-        key: What the claims ask for.
-        change: How often what was found before had become void.
+        key: The requests of the claims.
+        change: How often all earlier results became void.
         codes: int32[capacity], ``UNKNOWN`` or an index into ``STATUSES``.
         scores: int64[capacity], the scores of the devices that were found.
-        devices: By row, the devices that were found, where that is known.
+        devices: The devices that were found, by row, for the rows with a known result.
         earlier: The same of earlier decisions, all of which add to it.
     """
 
