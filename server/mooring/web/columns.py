@@ -3,7 +3,7 @@
 The bytes are the length of the header (uint32), the header, zeros up to a multiple of 8, then the arrays.
 All numbers are little-endian. The header describes the arrays under ``arrays``, a list of ``{"name", "dtype",
 "shape", "offset"}``. The dtype is the smallest for the values: int8, uint8, int16, uint16, int32, uint32 or
-float64. The offset is a multiple of 8, counted from the first byte after the zeros. Whole numbers beyond 2**53
+float64. The offset is a multiple of 8, counted from the first byte after the zeros. Numbers beyond 2**53
 are rounded. With N nodes, S of them scored:
 
 - ``verdicts`` [N]: an index into ``distinct`` each.
