@@ -11,6 +11,8 @@ import grpc
 from grpc_health.v1 import health_pb2  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework.errors import NotFoundError
+from mooring.serving.access.access import Access
+from mooring.serving.calls.identity import identified
 from mooring.serving.calls.layers import Behavior, admitted
 from mooring.serving.calls.listener import CallListener, OfferedService
 from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
@@ -60,10 +62,10 @@ class AdapterListener:
         health_listen: str = "",
     ) -> None:
         metrics, self._readiness = Metrics(), _Readiness(mooring)
-        pool = CallPool("calls", PLACES, metrics.shed_calls.inc)
+        pool, access = CallPool("calls", PLACES, metrics.shed_calls.inc), Access()
 
         def layer(behavior: Behavior, method: str) -> Behavior:
-            return behavior if method == _CHECK else admitted(behavior, lambda _: pool)
+            return behavior if method == _CHECK else identified(admitted(behavior, lambda _: pool), access)
 
         probes = Probes(lambda: "", self._readiness.fault)
         with ExitStack() as undone:

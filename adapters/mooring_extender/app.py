@@ -12,15 +12,15 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from http import HTTPStatus
 from typing import Final, TypeVar
 
 import grpc
 import msgspec
 
-from mooring.framework.errors import ResourceExhaustedError
-from mooring.serving.access import Access, Change
+from mooring.framework.errors import ResourceExhaustedError, UnauthenticatedError
+from mooring.serving.access.access import Access, CurrentCall, asking_client, work_on
+from mooring.serving.access.roles import VERBS as RIGHTS
 from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
 from mooring.serving.http.asgi import (
     BodyTooLargeError,
@@ -28,7 +28,7 @@ from mooring.serving.http.asgi import (
     Receive,
     Scope,
     Send,
-    client_of,
+    connection_of,
     read_body,
 )
 from mooring.serving.http.hosts import Hosts
@@ -78,15 +78,11 @@ class Options:
 
 
 class _Call(msgspec.Struct, frozen=True):
-    """One call: what came, for which profile (empty: the default one), until when (monotonic seconds).
-
-    ``client`` is the first name in the caller's certificate; empty without one.
-    """
+    """One call: what came, for which profile (empty: the default one), until when (monotonic seconds)."""
 
     body: bytes
     profile: str
     deadline: float
-    client: str
 
     def seconds_left(self) -> float:
         left = self.deadline - time.monotonic()
@@ -164,7 +160,7 @@ class ExtenderApp:
         if route is None:
             return await self._operate(scope)
         verb, profile = route
-        rejection = self._rejection(scope, verb)
+        rejection = self._unidentified(scope) or self._rejection(scope, verb)
         began = scope["state"]["began"]
         with Entered(self._span(verb, scope)) as span:
             answer = rejection or await self._decide(verb, profile, scope, receive, began)
@@ -173,12 +169,21 @@ class ExtenderApp:
         self._metrics.answered(verb, answer, time.monotonic() - began)
         return answer
 
+    def _unidentified(self, scope: Scope) -> Answer | None:
+        """Find out who calls; return the answer to a client that was revoked."""
+        access = self._options.access
+        try:
+            work_on(CurrentCall(access.client(connection_of(scope), ()), access))
+        except UnauthenticatedError as error:
+            return reject(HTTPStatus.UNAUTHORIZED, error.message)
+        return None
+
     def _span(self, verb: str, scope: Scope) -> Span | None:
         """Begin to trace a call, if it is one of those that are traced."""
         if self._tracer is None:
             return None
         traceparent = dict(scope["headers"]).get(b"traceparent", b"")
-        if not self._options.access.knows(scope["state"]["client_names"]):
+        if not self._options.access.knows(asking_client()):
             traceparent = b""
         return self._tracer.begin_call(f"POST /{verb}", traceparent.decode("latin-1"))
 
@@ -206,10 +211,12 @@ class ExtenderApp:
             return self._too_large()
         if wrong := self._of_a_page(scope, headers):
             return wrong
-        change = Change.CLUSTER if verb == "bind" else Change.NOTHING
-        if text := self._options.access.rejection(verb, change, scope["state"]["client_names"]):
-            return reject(HTTPStatus.FORBIDDEN, text)
-        return None
+        access = self._options.access
+        # The namespace is in the body: mooring decides then.
+        if access.authorizer.by_namespace:
+            return None
+        text = access.rejection(verb, RIGHTS[verb], asking_client())
+        return reject(HTTPStatus.FORBIDDEN, text) if text else None
 
     def _of_a_page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Answer | None:
         """Return the answer to a request that another site's page may have made a browser send.
@@ -240,11 +247,10 @@ class ExtenderApp:
         return reject(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
     async def _decide(self, verb: str, profile: str, scope: Scope, receive: Receive, began: float) -> Answer:
-        share = Share(self._budget, partial(client_of, scope))
+        share = Share(self._budget, lambda: connection_of(scope).key)
         try:
             body = await read_body(receive, self._options.max_body_bytes, share)
-            client = next(iter(scope["state"]["client_names"]), "")
-            return await self._answer(verb, _Call(body, profile, began + self._call_seconds, client))
+            return await self._answer(verb, _Call(body, profile, began + self._call_seconds))
         except BodyTooLargeError:
             return self._too_large()
         except ResourceExhaustedError as error:
@@ -309,12 +315,12 @@ class ExtenderApp:
     async def _bind(self, call: _Call) -> bytes:
         args = await self._read(wire.read_binding_args, call.body)
         request = translate.bind_request(args, await self._profile(call))
-        if call.client:
+        if client := asking_client().name:
             # mooring's own line knows the adapter alone.
             pod, node = request.pod, request.node
             log.info(
                 "bind client=%s pod=%s/%s uid=%s node=%s",
-                call.client,
+                client,
                 pod.namespace,
                 pod.name,
                 pod.uid,

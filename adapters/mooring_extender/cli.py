@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from mooring.serving.access import Access
+from mooring.serving.access.access import Access
 from mooring.serving.addresses import ListenError, is_loopback
 from mooring.serving.allocator import keep_freed_memory, share_freed_memory
 from mooring.serving.commands import (

@@ -28,7 +28,8 @@ from mooring.decisions.records import (
 from mooring.framework import Code, Pod, Status
 from mooring.framework.label_selector import parsed
 from mooring.runtime.profiles.profile import Profile
-from mooring.serving.clients import for_client
+from mooring.serving.access.access import CurrentCall, for_call
+from mooring.serving.access.clients import Client
 from mooring.testing import make_node, make_pod
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.nodes_pb2 import AllNodes, NodeNames, NodeSelection
@@ -285,6 +286,10 @@ def test_questions_push_out_no_commits_that_take_less(kinds: tuple[DecisionKind,
     assert len(journal) == len(kept) > 2 * len(commits)
 
 
+def calls_of(peer: str) -> CurrentCall:
+    return CurrentCall(Client(peer=peer))
+
+
 @pytest.mark.parametrize(
     ("asked", "others"),
     [
@@ -301,9 +306,9 @@ def test_a_client_pushes_out_no_decisions_of_one_that_has_less(
     journal = DecisionJournal(budget=200 * RECORD_BYTES)
     mine = [f"mine-{at}" for at in range(12)]
     for at in range(1_200):
-        for_client(f"greedy {at % others}", journal.add, asked(f"asked-{at}"))
+        for_call(calls_of(f"greedy {at % others}"), journal.add, asked(f"asked-{at}"))
         if at % 100 == 0:
-            for_client("modest", journal.add, tiny(mine[at // 100], asked("").kind))
+            for_call(calls_of("modest"), journal.add, tiny(mine[at // 100], asked("").kind))
     kept = names(journal, 0, 10_000)
     assert [name for name in kept if name in mine] == mine
     assert kept[-1] == "asked-1199"

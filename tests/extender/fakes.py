@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import grpc
 from google.protobuf.message import Message
 
+from mooring.serving.access.clients import Client
 from mooring.serving.http.server import HttpServer
 from mooring_client.v1 import cluster_service_pb2 as cluster
 from mooring_client.v1 import plugin_service_pb2 as plugins
@@ -291,7 +292,7 @@ async def _one(
         "path": path,
         "server": ("127.0.0.7", 8888),
         "headers": [(name.lower().encode(), value.encode()) for name, value in sent_along.items()],
-        "state": {"client_names": (), "began": time.monotonic()},
+        "state": {"client": Client(), "began": time.monotonic()},
     }
     await app(scope, receive, send)
     head = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from mooring.app.bridge import Decoder
 from mooring.app.options import ExtenderOptions
+from mooring.service.calls.access import check_access
 from mooring.service.services import Servicers
-from mooring.serving.access import Access
+from mooring.serving.access.access import Access, current_call, for_call
 from mooring.serving.addresses import ListenError, is_local, split
 from mooring.serving.allocator import keep_freed_memory
 from mooring.serving.calls.errors import failure_of
@@ -70,6 +72,8 @@ Request = TypeVar("Request")
 Response = TypeVar("Response")
 Method: TypeAlias = Callable[[Request, Any], Response]
 
+_SCHEDULING = "/mooring.v1.SchedulingService/"
+
 THREADS = 32
 """Calls that may wait for a slot at once."""
 
@@ -88,17 +92,6 @@ class LocalContext:
         """Return True: the caller never goes away before its deadline."""
         return True
 
-    def peer_identities(self) -> None:
-        """Return None: the caller has no certificate."""
-
-    def peer(self) -> str:
-        """All calls of the extender are one client's."""
-        return "extender"
-
-    def auth_context(self) -> dict[str, list[bytes]]:
-        """Return nothing: the caller is this process."""
-        return {}
-
     def set_trailing_metadata(self, metadata: tuple[tuple[str, str], ...]) -> None:
         """Ignore it: the extender's answers have no metadata."""
 
@@ -114,19 +107,22 @@ class LocalClient:
         self._scheduling = servicers.scheduling
         self._plugins = servicers.plugins
         self._cluster = servicers.cluster
+        self._decode = Decoder().pod
         self._threads = ThreadPoolExecutor(THREADS, "extender-call")
 
     async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
-        return await self._begin(self._scheduling.begin_filter, request, seconds)
+        return await self._begin("Filter", self._scheduling.begin_filter, request, seconds)
 
     async def score(self, request: pb.ScoreRequest, seconds: float) -> pb.ScoreResponse:
-        return await self._begin(self._scheduling.begin_score, request, seconds)
+        return await self._begin("Score", self._scheduling.begin_score, request, seconds)
 
     async def bind(self, request: pb.BindRequest, seconds: float) -> pb.BindResponse:
-        return await self._call(self._scheduling.Bind, request, seconds)
+        return await self._call(partial(self._permitted, "Bind", self._scheduling.Bind), request, seconds)
 
     async def preempt(self, request: pb.PreemptRequest, seconds: float) -> pb.PreemptResponse:
-        return await self._call(self._scheduling.Preempt, request, seconds)
+        return await self._call(
+            partial(self._permitted, "Preempt", self._scheduling.Preempt), request, seconds
+        )
 
     async def profiles(self, seconds: float) -> plugin_pb.ListProfilesResponse:
         return await self._call(self._plugins.ListProfiles, plugin_pb.ListProfilesRequest(), seconds)
@@ -142,15 +138,28 @@ class LocalClient:
     async def close(self) -> None:
         self._threads.shutdown(wait=False)
 
+    def _permitted(
+        self, name: str, method: Method[Request, Response], request: Request, context: Any
+    ) -> Response:
+        """Call ``method`` if the client may; this may call the API server."""
+        caller, access = current_call()
+        check_access(access, f"{_SCHEDULING}{name}", request, caller, self._decode)
+        return method(request, context)
+
     async def _begin(
         self,
+        name: str,
         method: Method[Request, Response | Callable[[], Response]],
         request: Request,
         seconds: float,
     ) -> Response:
         """Call ``method`` in this thread, the event loop's; what would block finishes in another one."""
         try:
-            begun = method(request, LocalContext(seconds))
+            if current_call().access.authorizer.by_namespace:
+                permitted = partial(self._permitted, name, method, request, LocalContext(seconds))
+                begun = await self._in_thread(permitted)
+            else:
+                begun = method(request, LocalContext(seconds))
             return await self._in_thread(begun) if callable(begun) else begun
         except Exception as error:
             raise _call_error(error) from error
@@ -162,7 +171,8 @@ class LocalClient:
             raise _call_error(error) from error
 
     async def _in_thread(self, work: Callable[[], Response]) -> Response:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, carried(work))
+        done = partial(for_call, current_call(), carried(work))
+        return await asyncio.get_running_loop().run_in_executor(self._threads, done)
 
 
 def _call_error(error: Exception) -> CallError:

@@ -60,7 +60,7 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         return None
     core, slots = parts.core, Slots(ANSWER_SLOTS, MAX_ABANDONED)
     slots.give_way_to(parts.scheduler.is_deciding)
-    service = replace(options.service, read_only=True)
+    service = replace(options.service, read_only=True, decode=Decoder().pod)
     backend = Backend(
         engine=core.engine,
         committer=parts.committer,

@@ -21,9 +21,10 @@ from mooring.app.engine import read_text
 from mooring.app.https import followed_context
 from mooring.app.options import SecureServingOptions
 from mooring.cluster.api import ApiServer, ClientOptions
-from mooring.cluster.reviews import ANONYMOUS, REVIEW_SECONDS, Lifetimes, Reviews, User, client_authorities
+from mooring.cluster.reviews import REVIEW_SECONDS, Lifetimes, Reviews, client_authorities
 from mooring.documents import read_document
 from mooring.framework.errors import InvalidArgumentError, MooringError
+from mooring.serving.access.clients import ANONYMOUS, AUTHENTICATED, User
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.pages import Page, PageAnswer, PageRequest, configz, flagz, rejection, statusz
 from mooring.serving.listeners.probes import Probes
@@ -187,7 +188,7 @@ class Delegated:
         subject = [pair for part in asked.certificate.get("subject", ()) for pair in part]
         if name := next((value for key, value in subject if key == "commonName"), ""):
             groups = tuple(value for key, value in subject if key == "organizationName")
-            return User(name, (*groups, "system:authenticated"))
+            return User(name, (*groups, AUTHENTICATED))
         scheme, _, token = asked.authorization.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             return ANONYMOUS

@@ -104,7 +104,7 @@ def serve(
     extender = _extender(options, servicers, decisions.tracer)
     server = build(
         servicers.services(),
-        replace(options.service, binds=decisions.api is not None),
+        replace(options.service, binds=decisions.api is not None, decode=Decoder().pod),
         metrics=metrics,
         slots=slots.plugins,
         session_slots=slots.sessions,

@@ -18,6 +18,7 @@ import msgspec
 
 from mooring.cluster.api import ApiServer, failure
 from mooring.framework.errors import UnavailableError
+from mooring.serving.access.clients import ANONYMOUS, User
 
 T = TypeVar("T")
 
@@ -33,26 +34,6 @@ MAX_ANSWERS: Final = 1024
 TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 CLIENT_CA: Final = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """A user, as authorization knows them.
-
-    Attributes:
-        name: ``system:serviceaccount:monitoring:prometheus``, a certificate's common name, ...
-        groups: Their groups.
-        uid: "" = none.
-        extra: The authenticator's additions.
-    """
-
-    name: str
-    groups: tuple[str, ...] = ()
-    uid: str = ""
-    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-
-ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
 
 
 class _UserInfo(msgspec.Struct, frozen=True):

@@ -13,7 +13,8 @@ prefix.
     ├── UnavailableError          not now; a retry may help
     ├── ResourceExhaustedError    too much at once
     ├── DeadlineExceededError     out of time
-    ├── PermissionDeniedError     the API server rejected our credentials
+    ├── UnauthenticatedError      it isn't known who calls
+    ├── PermissionDeniedError     the caller, or this server, may not do it
     ├── PluginFailureError        a plugin raised, or returned what it must not
     │   └── PluginUnavailableError    what the plugin asks did not answer
     └── UnimplementedError        not offered
@@ -101,8 +102,15 @@ class DeadlineExceededError(MooringError):
         super().__init__(message, reason="DEADLINE_EXCEEDED", plugin=plugin, extension_point=extension_point)
 
 
+class UnauthenticatedError(MooringError):
+    """The caller's credentials aren't valid."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="FORBIDDEN")
+
+
 class PermissionDeniedError(MooringError):
-    """The API server rejected the credentials of this server."""
+    """The caller may not do it, or the API server rejected the credentials of this server."""
 
     def __init__(self, message: str, **metadata: str) -> None:
         super().__init__(message, reason="FORBIDDEN", **metadata)

@@ -19,7 +19,6 @@ from mooring.framework.objects import Pod
 from mooring.framework.sources import SourceStatus
 from mooring.service.backend import Backend, PushReceiver
 from mooring.service.calls import audit
-from mooring.service.calls.access import client_name
 from mooring.service.calls.pages import PAGE_BYTES, FoundList, ListPage, fill
 from mooring.service.pod_list import find_pods, summary
 from mooring.service.wire.columns import put
@@ -27,6 +26,7 @@ from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.node_names import fill_names, names_of
 from mooring.service.wire.node_usage import UsageColumns, usage_of
 from mooring.service.wire.objects import known_node, known_pod, label_matcher, manifest_of, pod_reference
+from mooring.serving.access.access import asking_client
 from mooring_client.v1 import cluster_service_pb2 as pb
 from mooring_client.v1 import nodes_pb2, objects_pb2
 from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceServicer
@@ -199,7 +199,7 @@ class ClusterServicer(ClusterServiceServicer):
     def PushObjects(
         self, request: pb.PushObjectsRequest, context: grpc.ServicerContext
     ) -> pb.PushObjectsResponse:
-        client = client_name(context)
+        client = asking_client().name
         result = self._pushes().push_objects(request, client)
         if result.applied_count:
             audit.pushed("PushObjects", client, request.source, f"{result.applied_count} events")
@@ -213,7 +213,7 @@ class ClusterServicer(ClusterServiceServicer):
     def RemoveSource(
         self, request: pb.RemoveSourceRequest, context: grpc.ServicerContext
     ) -> pb.RemoveSourceResponse:
-        client = client_name(context)
+        client = asking_client().name
         self._pushes().remove_source(request, client)
         audit.pushed("RemoveSource", client, request.source, "removed")
         return pb.RemoveSourceResponse(provenance=self._provenance())

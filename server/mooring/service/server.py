@@ -6,16 +6,20 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import grpc
 
-from mooring.service.calls.access import asks_place, client_names, permitted
+from mooring.framework.errors import MooringError
+from mooring.service.calls.access import asks_place, permitted
+from mooring.service.calls.namespaces import PodDecoder, no_pod
 from mooring.service.calls.slots import Slots
-from mooring.serving.access import Access
+from mooring.serving.access.access import Access
 from mooring.serving.addresses import ListenError, is_local
+from mooring.serving.calls.identity import client_of, identified
 from mooring.serving.calls.layers import Behavior, admitted
 from mooring.serving.calls.listener import CallListener, OfferedService
 from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
@@ -49,6 +53,8 @@ class Options:
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
             them; ``Access.at`` has the rights of others.
         insecure_binding: Lets all callers that reach a loopback address bind through an API server.
+        access: Who calls, and what they may; None = as ``Access.at`` says.
+        decode: Decodes the pods in requests, for rights by namespace.
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No call may bind, reserve or push.
         reflection: Offers server reflection; on loopback it is offered anyway.
@@ -72,6 +78,8 @@ class Options:
     authority_flag: str = "--tls-client-ca-file"
     allow_clients: frozenset[str] = frozenset()
     insecure_binding: bool = False
+    access: Access | None = None
+    decode: PodDecoder = no_pod
     binds: bool = False
     read_only: bool = False
     reflection: bool = False
@@ -185,19 +193,16 @@ def build(
     admission = Admission(metrics, options.max_concurrent_calls)
     if session_slots is not None:
         session_slots.give_way_to(admission.is_live)
-    access = Access.at(options.listen, options.allow_clients, insecure_binding=options.insecure_binding)
-    access = replace(access, binds=options.binds, read_only=options.read_only)
-
-    def trusted(context: grpc.ServicerContext) -> bool:
-        return access.knows(client_names(context))
+    rule = replace(options.access or access_of(options), binds=options.binds, read_only=options.read_only)
 
     def layer(behavior: Behavior, method: str) -> Behavior:
-        return permitted(admitted(behavior, admission.pool_of(method)), method, access)
+        behavior = admitted(behavior, admission.pool_of(method))
+        return identified(permitted(behavior, method, rule, options.decode), rule)
 
     calls = CallListener(
         options.listen,
         services,
-        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer, trusted),
+        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer, partial(_trusts, rule)),
         metrics,
         tls=options.tls,
         threads=options.transport_threads,
@@ -218,6 +223,18 @@ def build(
         slots,
         [service.end_streams for service in services],
     )
+
+
+def access_of(options: Options) -> Access:
+    """Return the rule of the service's listener without a policy."""
+    return Access.at(options.listen, options.allow_clients, insecure_binding=options.insecure_binding)
+
+
+def _trusts(access: Access, context: grpc.ServicerContext) -> bool:
+    """Whether a call's caller may have it traced; not while that can't be found out."""
+    with suppress(MooringError):
+        return access.knows(client_of(access, context))
+    return False
 
 
 def _listeners(

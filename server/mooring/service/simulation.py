@@ -14,11 +14,10 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.answers import Progress
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.blame_answer import blame
-from mooring.service.calls.access import client_name
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
-from mooring.serving.calls.pools import client_of
+from mooring.serving.access.access import asking_client
 from mooring.sessions.sessions import LEASE_SECONDS, MAX_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
 from mooring_client.v1 import simulation_service_pb2 as pb
@@ -45,11 +44,11 @@ class SimulationServicer(SimulationServiceServicer):
     def OpenSession(
         self, request: pb.OpenSessionRequest, context: grpc.ServicerContext
     ) -> pb.OpenSessionResponse:
-        owner, lease = client_name(context), _lease(request)
+        owner, lease = asking_client().name, _lease(request)
         origin = self._sessions.find(request.from_session, owner) if request.from_session else None
         seed = request.seed or (origin.seed if origin is not None else 0)
         begin = partial(
-            self._sessions.open, owner, client=client_of(context), origin=origin, seed=seed, lease=lease
+            self._sessions.open, owner, client=asking_client().key, origin=origin, seed=seed, lease=lease
         )
 
         def with_policy(progress: SlotProgress) -> pb.OpenSessionResponse:
@@ -171,7 +170,7 @@ class SimulationServicer(SimulationServiceServicer):
         request: Request,
         context: grpc.ServicerContext,
     ) -> Response:
-        owner = client_name(context)
+        owner = asking_client().name
 
         def look(progress: SlotProgress) -> Response:
             with self._about(request.session, owner, progress) as work:
@@ -182,7 +181,7 @@ class SimulationServicer(SimulationServiceServicer):
     def _found(self, session_id: str, context: grpc.ServicerContext) -> Session:
         if not session_id:
             raise InvalidArgumentError([FieldError("session", "is missing; open one")])
-        return self._sessions.find(session_id, client_name(context))
+        return self._sessions.find(session_id, asking_client().name)
 
     @contextmanager
     def _about(self, session_id: str, owner: str, progress: SlotProgress) -> Iterator[Work]:

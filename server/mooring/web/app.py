@@ -30,7 +30,7 @@ from mooring.serving.http.asgi import (
     Receive,
     Scope,
     Send,
-    client_of,
+    connection_of,
     read_body,
 )
 from mooring.serving.http.hosts import Hosts
@@ -188,7 +188,7 @@ class WebApp:
         if (wrong := _wrong_call(scope["method"], headers)) is not None:
             return wrong
         seconds = _seconds(headers.get(b"connect-timeout-ms", b""))
-        share = Share(self._budget, partial(client_of, scope))
+        share = Share(self._budget, lambda: connection_of(scope).key)
         try:
             body = await read_body(receive, MAX_BODY_BYTES, share)
             if path == "explain/columns":

@@ -37,8 +37,8 @@ from mooring.framework.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from mooring.service.calls.access import mode_change
-from mooring.serving.access import Change
+from mooring.service.calls.access import mode_row
+from mooring.serving.access.roles import RESERVES
 from mooring.web.answers import Answer, json_answer
 from mooring.web.columns import encode
 from mooring.web.processes import CALL_SECONDS, Process, Processes
@@ -247,8 +247,7 @@ def _check_commit(request: scheduling_service_pb2.ScheduleRequest) -> None:
     Raises:
         PermissionDeniedError: It would.
     """
-    allowed = Change.STATE if request.session else Change.NOTHING
-    if mode_change(request) > allowed:
+    if mode_row(request) not in (("", RESERVES) if request.session else ("",)):
         mode = scheduling_service_pb2.CommitMode.Name(request.commit_mode)
         raise PermissionDeniedError(f"{mode} is not offered here: only dry runs are, and sessions")
 

@@ -22,10 +22,9 @@ from prometheus_client import Gauge
 
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.service.calls.session_throttle import Ration, Rest
+from mooring.serving.access.access import current_call, for_call
 from mooring.serving.calls.layers import time_limit
-from mooring.serving.calls.pools import client_of
 from mooring.serving.calls.threads import waiting
-from mooring.serving.clients import for_client
 from mooring.tracing.spans import carried
 
 Result = TypeVar("Result")
@@ -377,10 +376,10 @@ class Slots:
 
 def in_slot(slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Result]) -> Result:
     """Run ``work`` in a slot once it is its client's turn."""
-    client, work = client_of(context), carried(work)
+    call, work = current_call(), carried(work)
     return slots.run(
-        lambda progress: for_client(client, work, progress),
+        lambda progress: for_call(call, work, progress),
         time_limit(context),
         context.add_callback,
-        client,
+        call.client.key,
     )

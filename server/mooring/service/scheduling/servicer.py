@@ -16,7 +16,7 @@ from mooring.framework.errors import (
 )
 from mooring.runtime.answers import NEEDS_PLUGINS, NeedsPlugins, NoDeadline, Progress
 from mooring.service.backend import Backend
-from mooring.service.calls.access import asks_place, client_name
+from mooring.service.calls.access import asks_place
 from mooring.service.calls.pages import PAGE_BYTES
 from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.scheduling import commits
@@ -25,6 +25,7 @@ from mooring.service.scheduling.pod_queries import AboutNodes, PodQueries, PodQu
 from mooring.service.scheduling.preempt import preempt
 from mooring.service.scheduling.schedule import Schedule
 from mooring.service.wire.parts import parts
+from mooring.serving.access.access import asking_client
 from mooring_client.v1 import nodes_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
@@ -59,7 +60,7 @@ InSession = (
 )
 """A request that may be about a session."""
 
-Asked = TypeVar("Asked", pb.FilterRequest, pb.ScoreRequest, pb.ExplainRequest)
+CurrentCall = TypeVar("CurrentCall", pb.FilterRequest, pb.ScoreRequest, pb.ExplainRequest)
 
 Answering = Callable[[Any, PodQuestion, Progress], Response | NeedsPlugins]
 """Answers a decoded request, where plugins may be called or are not needed."""
@@ -109,7 +110,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._queries.normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
-        client, flights = client_name(context), self._backend.in_flight
+        client, flights = asking_client().name, self._backend.in_flight
         with nullcontext() if flights is None else flights.binding(request.pod.uid, request.node):
             return self._commit(
                 context, lambda progress: commits.bind(self._backend, request, client, progress)
@@ -120,7 +121,7 @@ class SchedulingServicer(SchedulingServiceServicer):
             return self._in_session(context, request, _schedule, placing=asks_place(request))
         if not asks_place(request):
             return _answered(self._begin_deciding(context, Schedule(self._backend, request).decide))
-        call = Schedule(self._backend, request, client_name(context))
+        call = Schedule(self._backend, request, asking_client().name)
         try:
             return self._commit(
                 context,
@@ -138,7 +139,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     ) -> pb.ScheduleGroupsResponse:
         if request.session:
             return self._in_session(context, request, _schedule_groups, placing=asks_place(request))
-        owner = client_name(context)
+        owner = asking_client().name
         run = self._commit if asks_place(request) else self._run
         return run(context, lambda progress: schedule_groups(self._backend, request, owner, progress))
 
@@ -148,13 +149,13 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._queries.explain(request, progress))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
-        owner = client_name(context)
+        owner = asking_client().name
         return self._commit(
             context, lambda progress: commits.reserve(self._backend, request, owner, progress)
         )
 
     def Unreserve(self, request: pb.UnreserveRequest, context: grpc.ServicerContext) -> pb.UnreserveResponse:
-        owner = client_name(context)
+        owner = asking_client().name
         return self._commit_anyway(
             context, lambda progress: commits.unreserve(self._backend, request, owner, progress)
         )
@@ -162,7 +163,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def UnreserveMany(
         self, request: pb.UnreserveManyRequest, context: grpc.ServicerContext
     ) -> pb.UnreserveManyResponse:
-        owner = client_name(context)
+        owner = asking_client().name
         return self._commit_anyway(
             context, lambda progress: commits.unreserve_many(self._backend, request, owner, progress)
         )
@@ -170,7 +171,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def ListReservations(
         self, request: pb.ListReservationsRequest, context: grpc.ServicerContext
     ) -> pb.ListReservationsResponse:
-        return commits.list_reservations(self._backend, request, client_name(context))
+        return commits.list_reservations(self._backend, request, asking_client().name)
 
     def FilterStream(
         self, request: pb.FilterStreamRequest, context: grpc.ServicerContext
@@ -212,7 +213,7 @@ class SchedulingServicer(SchedulingServiceServicer):
 
         With ``placing``, what that places is in the session from then on.
         """
-        backend, sessions, owner = self._backend, self._backend.sessions, client_name(context)
+        backend, sessions, owner = self._backend, self._backend.sessions, asking_client().name
 
         def work(progress: SlotProgress) -> Response:
             session = sessions.find(request.session, owner)
@@ -303,7 +304,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         return response
 
 
-def _with_names(request: Asked) -> Asked:
+def _with_names(request: CurrentCall) -> CurrentCall:
     """Let the answer to a request have a list of names: joined names can't be sent in parts."""
     nodes = request.nodes
     joined = nodes.answer_form == nodes_pb2.NODE_FORM_JOINED_NAMES

@@ -42,6 +42,7 @@ CODES: dict[type[errors.MooringError], grpc.StatusCode] = {
     errors.UnavailableError: grpc.StatusCode.UNAVAILABLE,
     errors.ResourceExhaustedError: grpc.StatusCode.RESOURCE_EXHAUSTED,
     errors.DeadlineExceededError: grpc.StatusCode.DEADLINE_EXCEEDED,
+    errors.UnauthenticatedError: grpc.StatusCode.UNAUTHENTICATED,
     errors.PermissionDeniedError: grpc.StatusCode.PERMISSION_DENIED,
     errors.PluginFailureError: grpc.StatusCode.INTERNAL,
     errors.PluginUnavailableError: grpc.StatusCode.UNAVAILABLE,

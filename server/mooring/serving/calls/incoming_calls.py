@@ -68,7 +68,7 @@ class Arrival:
 
 
 def caller(call: Any) -> Hashable:
-    """Return whose a call of grpcio's inside is, as ``client_of`` does."""
+    """Return whose a call of grpcio's inside is: all connections with one certificate, or one without."""
     return tuple(cygrpc.peer_identities(call) or ()) or call.peer().decode()
 
 

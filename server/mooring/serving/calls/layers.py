@@ -1,7 +1,7 @@
 """The layers around a servicer's methods: errors, traces, the request, places and deadlines.
 
-They are plain functions, outermost first: ``traced``, ``mapped``, ``received``, then the server's own, such
-as ``admitted``.
+They are plain functions, outermost first: ``traced``, ``mapped``, ``received``, then the server's own:
+``identified`` (``identity.py``), ``admitted`` and others.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from google.protobuf.message import DecodeError
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, UnimplementedError
+from mooring.serving.access.access import asking_client
 from mooring.serving.calls.errors import abort, failure_of
 from mooring.serving.calls.incoming_calls import Arrival
 from mooring.serving.calls.memory import MemoryBudget, Share
-from mooring.serving.calls.pools import CallPool, client_of
+from mooring.serving.calls.pools import CallPool
 from mooring.serving.calls.reading import Reader, decompressed, is_compressed, no_message
-from mooring.serving.clients import for_client
 from mooring.telemetry.metrics import MethodMetrics
 from mooring.tracing.spans import Entered, Tracer
 
@@ -170,10 +170,10 @@ def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         pool = pool_of(request)
-        client = client_of(context)
+        client = asking_client().key
         pool.enter(client, time_limit(context))
         try:
-            response = for_client(client, behavior, request, context)
+            response = behavior(request, context)
         except BaseException:
             pool.leave(client)
             raise

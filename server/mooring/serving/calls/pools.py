@@ -10,8 +10,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Final
 
-import grpc
-
 from mooring.framework.errors import ResourceExhaustedError
 from mooring.serving.calls.threads import waiting
 from mooring.serving.shares import Shares
@@ -20,11 +18,6 @@ QUEUE_SHARE: Final = 0.25
 """The part of its remaining time that a call may wait for a place,"""
 QUEUE_SECONDS: Final = 1.0
 """and its upper bound."""
-
-
-def client_of(context: grpc.ServicerContext) -> Hashable:
-    """Who shares places and slots with others: all connections with one certificate, or one without."""
-    return tuple(context.peer_identities() or ()) or context.peer()
 
 
 @dataclass(slots=True, eq=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from mooring.serving.access.clients import Client
 from mooring.serving.calls.memory import Share
 
 Scope = MutableMapping[str, Any]
@@ -12,9 +13,10 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-def client_of(scope: Scope) -> Hashable:
-    """Who shares limits with others: all connections with one certificate, or one without."""
-    return scope["state"]["client_names"] or tuple(scope.get("client") or ())
+def connection_of(scope: Scope) -> Client:
+    """Return the caller that a request's connection proves."""
+    found: Client = scope["state"]["client"]
+    return found
 
 
 class ClientGoneError(Exception):

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from mooring.serving.http.eager import start_eagerly
-from mooring.serving.http.tls import client_names, is_resumed
+from mooring.serving.http.tls import connection_of, is_resumed
 
 BODY_SECONDS: Final = 0.001
 """Seconds to wait for the rest of a body before its request is read: Go's client sends two pieces."""
@@ -139,7 +139,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._receiving = _Alarm(self.loop, transport.abort)
         self._sending = _Alarm(self.loop, transport.abort)
         self._beginning = _Alarm(self.loop, self._begin)
-        self._client_names = client_names(transport.get_extra_info("peercert"))
+        self._client = connection_of(transport)
         self._waits_since = monotonic()
         self._ends_at = self._waits_since + CONNECTION_SECONDS
         self.timeout_keep_alive_task = self.loop.call_later(
@@ -204,7 +204,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._bytes_without_body = 0
         self._fields.clear()
         super().on_message_begin()
-        self.scope["state"].update(client_names=self._client_names, began=monotonic())
+        self.scope["state"].update(client=self._client, began=monotonic())
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep a header; of several with one name the last one counts."""

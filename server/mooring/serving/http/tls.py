@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Iterable, Mapping
@@ -11,8 +12,8 @@ import grpc
 from cryptography import x509
 
 from mooring.files import read_file
+from mooring.serving.access.clients import Client, certified_names, connected
 from mooring.serving.certificates import FollowedFiles, TlsFiles
-from mooring.serving.clients import certified_names
 from mooring.serving.http.hosts import Hosts
 
 log = logging.getLogger(__name__)
@@ -104,10 +105,23 @@ def client_names(certificate: Mapping[str, Any] | None) -> tuple[str, ...]:
     """
     if not certificate:
         return ()
-    common = [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
+    common = _subject(certificate, "commonName")
     others = certificate.get("subjectAltName", ())
     dns, uris = ([value for kind, value in others if kind == wanted] for wanted in ("DNS", "URI"))
     return certified_names(common, dns, uris)
+
+
+def _subject(certificate: Mapping[str, Any], kind: str) -> list[str]:
+    return [value for part in certificate.get("subject", ()) for key, value in part if key == kind]
+
+
+def connection_of(transport: asyncio.BaseTransport) -> Client:
+    """Return the caller that a connection proves."""
+    certificate = transport.get_extra_info("peercert") or {}
+    tls, peer = transport.get_extra_info("ssl_object"), transport.get_extra_info("peername")
+    shown = tls.getpeercert(binary_form=True) if certificate else b""
+    groups = _subject(certificate, "organizationName")
+    return connected(client_names(certificate), groups, shown, str(peer))
 
 
 def channel_credentials(files: TlsFiles) -> grpc.ChannelCredentials:
