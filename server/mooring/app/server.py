@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -127,7 +127,7 @@ def serve(
         decisions.log_start()
         listeners = {"grpc": server.address, **({"extender": extender.url} if extender else {})}
         on_ready({**listeners, "health": server.health_address, "metrics": server.metrics_address})
-        decisions.begin_to_warm_up(stop)
+        running.enter_context(decisions.warming_up(stop))
         wait_for_signal(stop)
     return not deposed.is_set()
 
@@ -275,14 +275,21 @@ class _Decisions:
         check_read_kinds(profiles.values(), self.source)
         self.core.reconfigure(configuration, profiles)
 
-    def begin_to_warm_up(self, stop: threading.Event) -> None:
-        """Warm up while calls are answered: they fill the state of a push source."""
+    @contextmanager
+    def warming_up(self, stop: threading.Event) -> Iterator[None]:
+        """Warm up while calls are answered: they fill the state of a push source. In the end set ``stop``."""
 
         def work() -> None:
             if warm_up(self.source, self.core.state, stop):
                 self.core.measuring.start()
 
-        threading.Thread(target=work, name="warm-up", daemon=True).start()
+        thread = threading.Thread(target=work, name="warm-up", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
 
     def log_start(self) -> None:
         """Log what the answers stand on."""
