@@ -24,7 +24,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-clients test-packaging test-web check e2e conformance bench bench-ghz bench-cluster bench-gate upstream soak histories fuzz doors format stubs docs names lock build web clean
+.PHONY: help run test test-slow test-clients test-packaging test-web check e2e conformance bench bench-ghz bench-cluster bench-gate upstream soak histories fuzz doors format stubs docs names lock licences build build-twice web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -49,7 +49,7 @@ test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's env
 test-web: $(VENV)/dev.stamp ## Try every view of the page on a live scheduler (needs Chromium and Node)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/web $(ARGS)
 
-check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, public names, documents, Dockerfile: all that can be checked without running
+check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, names, licences, documents, Dockerfile: all that can be checked without running
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy $(SOURCES)
@@ -58,6 +58,8 @@ check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, publi
 	$(BIN)/buf breaking --against protos/mooring.binpb
 	$(BIN)/python tools/generate_stubs.py --check
 	$(BIN)/python -m tools.docs.public_names --check $(AGAINST:%=--against %)
+	$(BIN)/python -m tools.docs.interface --check
+	$(BIN)/python -m tools.supply.licences --check
 	$(BIN)/python -m tools.docs
 	$(BIN)/hadolint Dockerfile
 
@@ -118,8 +120,9 @@ stubs: $(VENV)/dev.stamp ## Generate the committed stubs, in Python and Go, from
 docs: $(VENV)/docs.stamp ## Build the site of the documents into .cache/docs/site; a link that leads nowhere is an error
 	$(BIN)/python -m tools.docs
 
-names: $(VENV)/docs.stamp ## List the public names of mooring.framework, with which `make check` compares
+names: $(VENV)/docs.stamp ## List public names of mooring.framework, flags and metrics, with which `make check` compares
 	$(BIN)/python -m tools.docs.public_names
+	$(BIN)/python -m tools.docs.interface
 
 lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements/*.txt with hashes
 	$(COMPILE) pyproject.toml --output-file requirements/run.txt
@@ -132,10 +135,15 @@ lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements
 	$(COMPILE) --group dev --constraint requirements/fast.txt --constraint requirements/lab.txt --constraint requirements/mcp.txt --constraint requirements/ray.txt --constraint requirements/tracing.txt --output-file requirements/dev.txt
 	$(COMPILE) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 
-build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/, beside the list of the image's packages
-	$(BIN)/python -m build --no-isolation --outdir dist clients/python
-	$(BIN)/python -m build --no-isolation --outdir dist
-	$(BIN)/python tools/write_sbom.py --output dist/mooring.cdx.json
+build: $(VENV)/dev.stamp ## Build wheels, source distributions and the image's context into dist/, with SBOMs and a provenance statement
+	$(BIN)/python -m tools.supply.build
+
+build-twice: $(VENV)/dev.stamp ## Build two clones of the last commit, and fail if a file differs
+	$(BIN)/python -m tools.supply.build --twice
+
+licences: $(VENV)/docs.stamp ## Bring requirements/licences.toml up to date, and list all packages by licence
+	$(BIN)/python -m tools.supply.licences --write
+	$(BIN)/python -m tools.supply.licences
 
 web: $(VENV)/dev.stamp ## Test the page and build it into server/mooring/web/static (needs Node)
 	cd web && npm install --no-package-lock --ignore-scripts --no-audit --no-fund

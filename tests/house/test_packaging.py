@@ -215,6 +215,16 @@ def test_the_client_is_a_wheel_of_its_own(image: Image) -> None:
     assert {"mooring_client/py.typed", "mooring_client/v1/scheduling_service_pb2_grpc.pyi"} <= names
 
 
+def test_the_licence_is_in_every_distribution(image: Image, distributions: Path) -> None:
+    text = (ROOT / "LICENSE").read_bytes()
+    for wheel in image.wheel.parent.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            found = [name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
+            assert [archive.read(name) for name in found] == [text], wheel.name
+    with tarfile.open(next(distributions.glob("*.tar.gz"))) as archive:
+        assert [name for name in archive.getnames() if name.endswith("/LICENSE")]
+
+
 def test_client_and_server_have_one_version() -> None:
     assert mooring_client.__version__ == mooring.__version__
 

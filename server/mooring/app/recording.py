@@ -118,10 +118,19 @@ def header_of(
 
 def recording_metrics(recorder: Recorder) -> Iterator[Metric]:
     """Yield ``mooring_recording_*``."""
-    for name, text, value in (
-        ("entries", "Entries written to the recording.", recorder.entries),
-        ("bytes", "Bytes written to the recording.", recorder.size),
-        ("dropped", "Changes and decisions that are missing in the recording.", recorder.dropped),
-        ("errors", "How often a file of the recording could not be written.", recorder.errors),
-    ):
-        yield CounterMetricFamily(f"mooring_recording_{name}", text, value=value)
+    yield CounterMetricFamily(
+        "mooring_recording_entries", "Entries written to the recording.", value=recorder.entries
+    )
+    yield CounterMetricFamily(
+        "mooring_recording_bytes", "Bytes written to the recording.", value=recorder.size
+    )
+    yield CounterMetricFamily(
+        "mooring_recording_dropped",
+        "Changes and decisions that are missing in the recording.",
+        value=recorder.dropped,
+    )
+    yield CounterMetricFamily(
+        "mooring_recording_errors",
+        "How often a file of the recording could not be written.",
+        value=recorder.errors,
+    )

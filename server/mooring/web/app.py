@@ -296,6 +296,7 @@ CONTENT_TYPES: Final = {
     ".html": b"text/html; charset=utf-8",
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
+    ".txt": b"text/plain; charset=utf-8",
 }
 """By the end of the name; a file of another kind is not served."""
 
