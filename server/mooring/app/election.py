@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -11,10 +13,13 @@ from mooring.app.options import ElectionOptions
 from mooring.cluster.api import ApiServer
 from mooring.cluster.leases import Lease
 from mooring.config.types import LeaderElectionConfiguration
+from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.scheduler.leadership import LeaderElection, LeaseTimes, new_identity
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import measure_leadership
+
+log = logging.getLogger(__name__)
 
 
 def with_election(
@@ -58,6 +63,20 @@ def election_of(
     election = LeaderElection(lease, new_identity(address), times, SystemClock(), lost)
     measure_leadership(metrics, asked.resource_name, election.is_leader)
     return election
+
+
+def end_election(election: LeaderElection, cycle: BindingCycle) -> None:
+    """Take part no more. If a binding may still take effect, others have to wait for the lease's end."""
+    may_bind = cycle.has_open_bindings()
+    if may_bind:
+        log.warning("the lease is kept to its end, since a binding may still take effect")
+    election.stop(release=not may_bind)
+
+
+def binding_seconds(election: LeaderElectionConfiguration) -> float:
+    """Return the seconds that a binding may take at most: none takes effect under the next leader."""
+    times = lease_times(election)
+    return times.lease_duration - times.renew_deadline if election.leader_elect else math.inf
 
 
 def lease_times(election: LeaderElectionConfiguration) -> LeaseTimes:

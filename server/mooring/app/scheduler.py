@@ -15,7 +15,7 @@ from typing import Any
 from mooring import config
 from mooring.app.connection import ApiServerConnection, with_pace
 from mooring.app.decisions import DecisionMemory, advice_from
-from mooring.app.election import election_of, lease_times, with_election
+from mooring.app.election import binding_seconds, election_of, end_election, lease_times, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.extenders import extenders_of
 from mooring.app.freshness import FreshLeadership, Freshness
@@ -117,7 +117,7 @@ def run_scheduler(
         parts.core.measuring.start()
         if parts.election is not None:
             parts.election.start()
-            running.callback(parts.election.stop)
+            running.callback(end_election, parts.election, parts.cycle)
         on_ready(listeners)
         scheduling = threading.Thread(target=_schedule, args=(parts.scheduler, give_up), name="scheduler")
         scheduling.start()
@@ -232,7 +232,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         options.engine,
         registry,
         configuration,
-        lambda _: KubernetesBinder(server, election),
+        lambda _: KubernetesBinder(server, election, binding_seconds(configuration.document.leader_election)),
         cluster=cluster,
         observer=MetricsObserver(metrics),
         extenders=extenders,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mooring import __version__, config
 from mooring.app.bridge import Decoder, PushBridge, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
-from mooring.app.election import election_of, with_election
+from mooring.app.election import binding_seconds, election_of, end_election, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.freshness import Freshness
 from mooring.app.options import ServerOptions
@@ -246,7 +246,7 @@ class _Decisions:
         )
         if self.election is not None:
             self.election.start()
-            running.callback(self.election.stop)
+            running.callback(end_election, self.election, self.cycle)
         running.callback(self.cycle.stop)
         self._follow_configuration(metrics, running)
 
@@ -316,11 +316,12 @@ def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None
     )
     election = _election(configuration, server, metrics, lost, options.election.advertise_address)
     api = KubernetesApi(server, election) if server else None
+    longest = binding_seconds(configuration.document.leader_election)
     core = build_core(
         options.engine,
         registry,
         configuration,
-        lambda state: KubernetesBinder(server, election) if server else LocalBinder(state),
+        lambda state: KubernetesBinder(server, election, longest) if server else LocalBinder(state),
         cluster=api,
         observer=MetricsObserver(metrics),
     )

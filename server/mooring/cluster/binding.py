@@ -6,6 +6,7 @@ pkg/registry/core/pod/storage/storage.go), so the pod is read again to distingui
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -74,14 +75,17 @@ class KubernetesBinder(SendingBinder):
     Args:
         api: The API server.
         leadership: Checked before each binding; by default no other process may send one.
+        longest_seconds: The API server gives up a binding after these, or after its client's timeout.
     """
 
-    def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:
+    def __init__(
+        self, api: ApiServer, leadership: Leadership | None = None, longest_seconds: float = math.inf
+    ) -> None:
         self._api = api
         self._reader = KubernetesApi(api)
         self._require_leader = partial(require_leader, leadership or AlwaysLeader())
         # The server gives up when we do, so that an unknown outcome doesn't stay open.
-        self._query = {"timeout": f"{api.options.timeout_seconds:g}s"}
+        self._query = {"timeout": f"{min(api.options.timeout_seconds, longest_seconds):g}s"}
 
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
         """As the protocol says; the pod's UID is the binding's precondition.

@@ -110,12 +110,12 @@ class LeaderElection:
         """Take part."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Take part no more, and let go of the lease, so that another one need not wait for its end."""
+    def stop(self, *, release: bool = True) -> None:
+        """Take part no more. With ``release`` the lease is let go, so that nobody has to wait for its end."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        if self.is_leader() and self._lease is not None:
+        if release and self.is_leader() and self._lease is not None:
             self._leads_until = -math.inf
             self._release(self._lease)
 

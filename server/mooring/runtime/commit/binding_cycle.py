@@ -87,6 +87,11 @@ class BindingCycle:
         """Find out no more outcomes: the process ends."""
         self._resolver.stop()
 
+    def has_open_bindings(self) -> bool:
+        """Return whether a binding was sent, or is about to be, and its outcome is not known."""
+        counts = self.reservations.count_by_stage()
+        return bool(counts[Stage.BINDING] or counts[Stage.UNKNOWN])
+
     def require_leader(self) -> None:
         """Require the lease.
 
