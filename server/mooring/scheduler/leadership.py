@@ -111,7 +111,7 @@ class LeaderElection:
         self._thread.start()
 
     def stop(self, *, release: bool = True) -> None:
-        """Take part no more. With ``release`` the lease is let go, so that nobody has to wait for its end."""
+        """Take part no more. With ``release`` the others need not wait for the end of the lease."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
