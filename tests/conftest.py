@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import Iterator
 
 import pytest
 
+from mooring.cli.main import SharedWriter
 from tests.compiled_loops import loops_as_written
 from tests.examples import register_profile
 
@@ -27,3 +29,11 @@ def no_test_meets_what_another_compiled() -> Iterator[None]:
     """A test that wants ``compiled_loops()`` says so."""
     with loops_as_written():
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_test_leaves_a_log_that_is_closed() -> Iterator[None]:
+    """Commands in this process log to the test's standard error, and servers of other tests would, too."""
+    yield
+    root = logging.getLogger()
+    root.handlers[:] = [handler for handler in root.handlers if not isinstance(handler, SharedWriter)]

@@ -91,7 +91,7 @@ class Client:
         return f"{shown}, through {self.behind}" if self.behind else shown
 
 
-ITSELF: Final = Client()
+ITSELF: Final = Client(peer="this process")
 """This process: no call is being worked on."""
 
 
