@@ -19,6 +19,8 @@ from mooring.decisions.listed_pod import ListedPod
 from mooring.framework import Pod
 from mooring.framework.objects import ObjectMeta, OwnerReference
 from mooring.service.decisions import MOST_WAITING
+from mooring.serving.access.access import CurrentCall, for_call
+from mooring.serving.access.clients import Client
 from mooring.testing import make_node, make_pod
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1 import findings_pb2, nodes_pb2
@@ -476,8 +478,9 @@ def test_a_client_that_does_not_keep_up_is_told_how_many_decisions_it_missed() -
         journal = w.backend.decisions.journal
         first = journal.find(1)
         assert first is not None
+        other = CurrentCall(Client(("cn:other",)))
         for _ in range(9_999):
-            journal.add(first)
+            for_call(other, journal.add, first)
         answer = stubs.decisions.ListDecisions(pb.ListDecisionsRequest(after_seq=1, limit=5))
     oldest = answer.decisions[0].seq
     assert (answer.first_seq, answer.last_seq) == (1, 10_000)
