@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,785 +22,170 @@ from mooring.framework.reason_codes import TEXTS, code_of
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 from mooring_client.v1 import findings_pb2
-from tests.plugins import storage
-from tests.plugins.storage import claim as volume_claim
-from tests.plugins.storage import csi_driver, csi_node, placed_pod, storage_class, using, volume
+from tests.plugins.rejections import FACTS, Fact, about
 from tools.docs import reason_codes
 
-Manifest = dict[str, Any]
-HOST = "kubernetes.io/hostname"
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
-BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-REGION = "topology.kubernetes.io/region"
-ZONE = "topology.kubernetes.io/zone"
-TAINT = {"key": "maintenance", "effect": "NoSchedule"}
-SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
-COMPARING = {"TaintTolerationComparisonOperators": True}
+
+@pytest.mark.parametrize("fact", FACTS.values(), ids=FACTS.keys())
+def test_a_rejection_is_explained(fact: Fact) -> None:
+    fact.check(explain(fact.objects, fact.pod, feature_gates=fact.gates))
 
 
-def node(name: str = "n1", **fields: Any) -> Manifest:
-    return node_manifest(name, **{"labels": {HOST: name}, **fields})
+def room(name: str, node: str = "", cpu: str = "2", priority: int = 0, **fields: Any) -> dict[str, Any]:
+    spec = {"priority": priority, **fields.pop("spec", {})}
+    return pod_manifest(name, node=node, requests={"cpu": cpu}, spec=spec, **fields)
 
 
-def tolerating(**toleration: str) -> Manifest:
-    return pod_manifest("p", spec={"tolerations": [{"key": "example.com/sla", **toleration}]})
-
-
-def with_port(name: str, node: str = "", port: int = 80, **fields: Any) -> Manifest:
-    pod = pod_manifest(name, node=node) if node else pod_manifest(name)
-    pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": port, **fields}]
-    return pod
-
-
-def required(*expressions: tuple[str, str, Sequence[str]]) -> Manifest:
-    conditions = [
-        {"key": key, "operator": operator, "values": [*values]} for key, operator, values in expressions
-    ]
-    terms = {"nodeSelectorTerms": [{"matchExpressions": conditions}]}
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    return pod_manifest("p", spec={"affinity": affinity})
-
-
-def named(*names: str) -> Manifest:
-    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
-    terms = {"nodeSelectorTerms": [{"matchFields": fields}]}
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    return pod_manifest("p", spec={"affinity": affinity})
-
-
-def near(*labels: Mapping[str, str], kind: str = "podAffinity", key: str = HOST, **own: str) -> Manifest:
-    terms = [{"topologyKey": key, "labelSelector": {"matchLabels": dict(each)}} for each in labels]
-    affinity = {kind: {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    return pod_manifest("p", labels=own, spec={"affinity": affinity})
-
-
-def spread(key: str = HOST, skew: int = 1, **fields: Any) -> Manifest:
-    selector = {"matchLabels": {"app": "web"}}
-    constraint = {
-        "maxSkew": skew,
-        "topologyKey": key,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": selector,
-    }
-    return pod_manifest("p", labels={"app": "web"}, spec={"topologySpreadConstraints": [constraint | fields]})
-
-
-def web(name: str, node: str) -> Manifest:
-    return pod_manifest(name, node=node, labels={"app": "web"})
-
-
-GROWS = pod_manifest(
-    "grows",
-    node="n1",
-    requests={"cpu": "3800m"},
-    status={
-        "phase": "Running",
-        "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}],
-        "containerStatuses": [
-            {"name": "main", "allocatedResources": {"cpu": "1"}, "resources": {"requests": {"cpu": "1"}}}
-        ],
-    },
-)
-INIT = {"name": "init", "image": "i", "resources": {"requests": {"cpu": "3"}}}
-STARTED = pod_manifest(
-    "started", node="n1", requests={"cpu": "1"}, spec={"initContainers": [INIT]}, status={"phase": "Running"}
-)
-DEVICES = [
-    {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}},
-    {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceSlice",
-        "metadata": {"name": "n1-gpus"},
-        "spec": {
-            "driver": "gpu.example.com",
-            "nodeName": "n1",
-            "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1},
-            "devices": [{"name": "gpu-0"}],
-        },
-    },
-]
-
-
-def claim(name: str, expression: str = "", holds: str = "") -> Manifest:
-    exactly: Manifest = {"deviceClassName": "gpu"}
-    if expression:
-        exactly["selectors"] = [{"cel": {"expression": expression}}]
-    made: Manifest = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
-    }
-    if holds:
-        result = {"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": holds}
-        made["status"] = {"allocation": {"devices": {"results": [result]}}}
-    return made
-
-
-def claiming(name: str) -> Manifest:
-    return pod_manifest("p", spec={"resourceClaims": [{"name": "d", "resourceClaimName": name}]})
-
-
-CORDON = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
-RULES = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}]
-RESTARTING = pod_manifest(
-    "p", spec={"containers": [{"name": "main", "restartPolicy": "Never", "restartPolicyRules": RULES}]}
-)
-ASKING = {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}
-FOUR = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-
-
-LOCAL = storage_class(provisioner=NO_PROVISIONER)
-IN_X = node(labels={HOST: "n1", ZONE: "x"})
-IN_Y_ALONE = [{"matchLabelExpressions": [{"key": ZONE, "values": ["y"]}]}]
-SELECTED = {"annotations": {"volume.kubernetes.io/selected-node": "n2"}}
-ONE_POD = ["ReadWriteOncePod"]
-
-
-def with_volumes(*volumes: str | Mapping[str, Any]) -> Manifest:
-    return pod_manifest("p", **using(*volumes))
-
-
-def disk(kind: str, **fields: Any) -> Manifest:
-    return {kind: fields}
-
-
-def bound(name: str = "c", **fields: Any) -> list[Manifest]:
-    return [volume_claim(name, volume=f"pv-{name}"), volume(f"pv-{name}", **fields)]
-
-
-def attached(name: str, volume_name: str, node: str = "n1") -> Manifest:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "VolumeAttachment",
-        "metadata": {"name": name},
-        "spec": {
-            "attacher": storage.DRIVER,
-            "nodeName": node,
-            "source": {"persistentVolumeName": volume_name},
-        },
-        "status": {"attached": True},
-    }
-
-
-def room(size: str) -> Manifest:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSIStorageCapacity",
-        "metadata": {"name": "room", "namespace": "default"},
-        "storageClassName": "wait",
-        "capacity": size,
-        "nodeTopology": {},
-    }
-
-
-def zoned(value: str, key: str = ZONE) -> Manifest:
-    return {"metadata": {"labels": {key: value}}}
-
-
-FACTS = {
-    "fit, too little free": (
-        [node(allocatable=FOUR), pod_manifest("a", node="n1", requests={"cpu": "3500m"})],
-        pod_manifest("p", requests={"cpu": "1"}),
-        ("InsufficientResource", "cpu", "needs 1 cpu; 0.5 of 4 free", ["default/a"]),
+N1, N2 = (node_manifest(name, allocatable={"cpu": "4"}) for name in ("n1", "n2"))
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "keep", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}}},
+    "status": {"disruptionsAllowed": 0},
+}
+NO_ROOM = {
+    "nobody in the cluster is less important": (
+        [N1, room("a", "n1", "4")],
+        room("p"),
+        ("PreemptionWithoutVictims", "no pod of the cluster has a lower priority than 0"),
     ),
-    "fit, the node is too small": (
-        [node(allocatable=FOUR)],
-        pod_manifest("p", requests={"memory": "9Gi"}),
-        ("NodeTooSmall", "memory", "needs 9Gi memory, the empty node has 8Gi", []),
-    ),
-    "fit, not offered": (
-        [node(allocatable=FOUR)],
-        pod_manifest("p", requests={"example.com/gpu": "1"}),
-        ("ResourceNotOffered", "example.com/gpu", "which the node does not offer", []),
-    ),
-    "fit, too many pods": (
-        [node(allocatable={**FOUR, "pods": "1"}), pod_manifest("a", node="n1")],
-        pod_manifest("p"),
-        ("TooManyPods", "pods", "the node has 1 of at most 1 pods", ["default/a"]),
-    ),
-    "fit, a deferred resize": (
-        [node(allocatable=FOUR), GROWS],
-        pod_manifest("p", requests={"cpu": "500m"}),
+    "nobody on the node is less important": (
+        [N1, room("a", "n1", "4", 9), N2, room("b", "n2", "1")],
+        room("p", cpu="4", priority=9),
         (
-            "InsufficientResource",
-            "cpu",
-            "counts 3.8 since its resize is deferred; it has 1",
-            ["default/grows"],
+            "PreemptionWithoutVictims",
+            "no pod there has a lower priority than 9; the pods are default/a (priority 9)",
         ),
     ),
-    "fit, an init container that has ended": (
-        [node(allocatable=FOUR), STARTED],
-        pod_manifest("p", requests={"cpu": "2"}),
+    "the less important are too small": (
+        [N1, room("a", "n1", "3", 99), room("b", "n1", "1")],
+        room("p", priority=9),
         (
-            "InsufficientResource",
-            "cpu",
-            "counts 3 for an init container that has ended; the others request 1",
-            ["default/started"],
+            "PreemptionNotEnough",
+            "needs 2 cpu; 1 of 4 free; the pods are default/a (priority 99)",
         ),
     ),
-    "taint, none tolerated": (
-        [node(taints=[TAINT])],
-        pod_manifest("p"),
-        ("TaintNotTolerated", "maintenance:NoSchedule", "taint maintenance:NoSchedule is not tolerated", []),
+    "pods are not the cause": (
+        [node_manifest("n1", taints=[{"key": "gpu", "effect": "NoSchedule"}]), room("a", "n1")],
+        room("p", priority=9),
+        ("PreemptionNotHelpful", "TaintToleration rejects the pod whatever other pods leave"),
     ),
-    "taint, another value": (
-        [node(taints=[SLA])],
-        tolerating(value="800"),
-        ("TaintNotTolerated", "example.com/sla=900:NoSchedule", 'the toleration is for the value "800"', []),
-    ),
-    "taint, another effect": (
-        [node(taints=[SLA])],
-        tolerating(operator="Exists", effect="NoExecute"),
-        ("TaintNotTolerated", "example.com/sla=900:NoSchedule", "the toleration is for NoExecute", []),
-    ),
-    "taint, Gt without its gate": (
-        [node(taints=[SLA])],
-        tolerating(operator="Gt", value="800", effect="NoSchedule"),
+    "another node violates no budget": (
+        [N1, room("a", "n1", "4", labels={"app": "web"}), BUDGET, N2, room("b", "n2", "4", 8)],
+        room("p", priority=9),
         (
-            "TaintNotTolerated",
-            "example.com/sla=900:NoSchedule",
-            "operator Gt counts for nothing unless the feature gate",
-            [],
+            "PreemptionCostsMore",
+            "n2 is cleared instead: budget violations: 0, not 1; the pods are default/a (priority 0)",
         ),
     ),
-    "taint, Gt of an equal value": (
-        [node(taints=[SLA])],
-        tolerating(operator="Gt", value="900", effect="NoSchedule"),
-        ("TaintNotTolerated", "example.com/sla=900:NoSchedule", "900 is not greater than 900", []),
+    "another node has a less important pod": (
+        [N1, room("a", "n1", "4", 5), N2, room("b", "n2", "4", 4)],
+        room("p", priority=9),
+        ("PreemptionCostsMore", "n2 is cleared instead: priority of the first victim: 4, not 5"),
     ),
-    "taint, Gt of a word": (
-        [node(taints=[{**SLA, "value": "high"}])],
-        tolerating(operator="Gt", value="900", effect="NoSchedule"),
-        (
-            "TaintNotTolerated",
-            "example.com/sla=high:NoSchedule",
-            'the value "high" of the taint is not an integer',
-            [],
-        ),
+    "another node has fewer victims": (
+        [N1, room("a", "n1"), room("c", "n1"), N2, room("b", "n2", "4")],
+        room("p", cpu="4", priority=9),
+        ("PreemptionCostsMore", "n2 is cleared instead: victims: 1, not 2"),
     ),
-    "selector, another value": (
-        [node(labels={"disk": "hdd"})],
-        pod_manifest("p", spec={"nodeSelector": {"disk": "ssd"}}),
-        (
-            "NodeSelectorMismatch",
-            "disk=ssd",
-            "the node selector asks for disk=ssd, the node has disk=hdd",
-            [],
-        ),
+    "the pod may not preempt": (
+        [N1, room("a", "n1", "4")],
+        room("p", priority=9, spec={"preemptionPolicy": "Never"}),
+        ("PreemptionForbidden", "the pod's preemptionPolicy is Never"),
     ),
-    "selector, no label": (
-        [node()],
-        pod_manifest("p", spec={"nodeSelector": {"disk": "ssd"}}),
-        ("NodeSelectorMismatch", "disk=ssd", "the node lacks the label disk", []),
-    ),
-    "affinity, In": (
-        [node(labels={"disk": "hdd"})],
-        required(("disk", "In", ["ssd", "nvme"])),
-        ("NodeAffinityMismatch", "disk In [ssd, nvme]", "the node has disk=hdd", []),
-    ),
-    "affinity, the condition that fails alone": (
-        [node(labels={"disk": "hdd", "size": "9"})],
-        required(("disk", "In", ["hdd"]), ("size", "Gt", ["9"])),
-        ("NodeAffinityMismatch", "size Gt 9", "asks for size Gt 9, the node has size=9", []),
-    ),
-    "affinity, Exists": (
-        [node()],
-        required(("disk", "Exists", [])),
-        ("NodeAffinityMismatch", "disk Exists", "the node lacks the label disk", []),
-    ),
-    "affinity, a name": (
-        [node()],
-        named("n2"),
-        ("NodeAffinityMismatch", "metadata.name=n2", "the node has metadata.name=n1", []),
-    ),
-    "affinity, two names at once": (
-        [node()],
-        named("n1", "n2"),
-        ("NodeAffinityConflict", "metadata.name=n1 and metadata.name=n2", "no node can meet", []),
-    ),
-    "cordon": (
-        [node(spec={"unschedulable": True})],
-        pod_manifest("p"),
-        ("NodeCordoned", "n1", "the node is cordoned", []),
-    ),
-    "cordon, the toleration is for another effect": (
-        [node(spec={"unschedulable": True})],
-        pod_manifest("p", spec={"tolerations": [{**CORDON, "effect": "NoExecute"}]}),
-        ("NodeCordoned", "n1", "the node is cordoned", []),
-    ),
-    "name, another node": (
-        [node(), node("n2", spec={"unschedulable": True})],
-        pod_manifest("p", node="n2"),
-        ("NodeNameMismatch", "n2", "the pod names the node n2", []),
-    ),
-    "name, no such node": (
-        [node()],
-        pod_manifest("p", node="n9"),
-        ("NodeNameMismatch", "n9", "the pod names the node n9", []),
-    ),
-    "feature, restarts of all containers": (
-        [node()],
-        RESTARTING,
-        (
-            "FeatureNotDeclared",
-            "RestartAllContainersOnContainerExits",
-            "which the node does not declare",
-            [],
-        ),
-    ),
-    "feature, user namespaces in the host's network": (
-        [node()],
-        pod_manifest("p", spec={"hostNetwork": True, "hostUsers": False}),
-        ("FeatureNotDeclared", "UserNamespacesHostNetworkSupport", "which the node does not declare", []),
-    ),
-    "feature, one of two": (
-        [node(status={"declaredFeatures": ["RestartAllContainersOnContainerExits"]})],
-        {**RESTARTING, "spec": {**RESTARTING["spec"], "hostNetwork": True, "hostUsers": False}},
-        ("FeatureNotDeclared", "UserNamespacesHostNetworkSupport", "which the node does not declare", []),
-    ),
-    "port, the holder has one address": (
-        [node(), with_port("a", "n1", hostIP="10.0.0.1")],
-        with_port("p"),
-        ("PortTaken", "80/TCP", "taken by default/a (10.0.0.1:80/TCP)", ["default/a"]),
-    ),
-    "port, of two pods": (
-        [node(), with_port("a", "n1", hostIP="10.0.0.1"), with_port("b", "n1", hostIP="10.0.0.2")],
-        with_port("p"),
-        ("PortTaken", "80/TCP", "host port 80/TCP is taken", ["default/a", "default/b"]),
-    ),
-    "port, the same protocol alone counts": (
-        [node(), with_port("a", "n1", protocol="UDP"), with_port("b", "n1")],
-        with_port("p", protocol="UDP"),
-        ("PortTaken", "80/UDP", "host port 80/UDP is taken", ["default/a"]),
-    ),
-    "port, the same": (
-        [node(), with_port("a", "n1")],
-        with_port("p"),
-        ("PortTaken", "80/TCP", "host port 80/TCP is taken", ["default/a"]),
-    ),
-    "port, an address of all": (
-        [node(), with_port("a", "n1")],
-        with_port("p", hostIP="10.0.0.1"),
-        ("PortTaken", "10.0.0.1:80/TCP", "taken by default/a (80/TCP)", ["default/a"]),
-    ),
-    "spread, too many here": (
-        [node(), node("n2", spec={"unschedulable": True}), web("a", "n1")],
-        spread(),
-        (
-            "SpreadSkew",
-            HOST,
-            "1 matching pod in n1, the fewest are 0 in n2 (cordoned), which count since",
-            ["default/a", "n2"],
-        ),
-    ),
-    "spread, a tainted domain": (
-        [node(), node("n2", taints=[TAINT]), web("a", "n1")],
-        spread(),
-        (
-            "SpreadSkew",
-            HOST,
-            "0 in n2 (tainted maintenance:NoSchedule), which count since nodeTaintsPolicy is Ignore",
-            ["default/a", "n2"],
-        ),
-    ),
-    "spread, fewer domains than minDomains": (
-        [node(), web("a", "n1")],
-        spread(minDomains=2),
-        ("SpreadSkew", HOST, "fewer domains than minDomains 2", ["default/a", "n1"]),
-    ),
-    "spread, no label": (
-        [node()],
-        spread(ZONE),
-        ("SpreadLabelMissing", ZONE, f"the node lacks the label {ZONE}", []),
-    ),
-    "spread, pods on another node of the zone": (
+    "its victims still terminate": (
         [
-            node(labels={HOST: "n1", ZONE: "x"}),
-            node("n2", labels={HOST: "n2", ZONE: "x"}, spec={"unschedulable": True}),
-            node("n3", labels={HOST: "n3", ZONE: "y"}, spec={"unschedulable": True}),
-            web("a", "n2"),
+            N1,
+            room(
+                "a",
+                "n1",
+                "4",
+                metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"},
+                status={
+                    "conditions": [
+                        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+                    ]
+                },
+            ),
         ],
-        spread(ZONE),
-        ("SpreadSkew", ZONE, "these are default/a on n2", ["default/a", "y"]),
-    ),
-    "spread, maxSkew 2": (
-        [node(), node("n2", spec={"unschedulable": True}), web("a", "n1"), web("b", "n1")],
-        spread(skew=2),
-        (
-            "SpreadSkew",
-            HOST,
-            "maxSkew 2: 2 matching pods in n1, the fewest are 0 in n2 (cordoned)",
-            ["default/a", "default/b", "n2"],
-        ),
-    ),
-    "spread, taints are honored": (
-        [
-            node(),
-            node("n2", taints=[TAINT]),
-            node("n3", allocatable={**FOUR, "cpu": "0"}),
-            web("a", "n1"),
-        ],
-        {**(honoring := spread(nodeTaintsPolicy="Honor")), "spec": {**honoring["spec"], **ASKING}},
-        (
-            "SpreadSkew",
-            HOST,
-            "the fewest are 0 in n3; 1 domain doesn't count for its node affinity or taints: n2",
-            ["default/a", "n3"],
-        ),
-    ),
-    "near, no pod anywhere": (
-        [node()],
-        near({"app": "db"}),
-        ("PodAffinityNoMatch", "app=db", "no pod matches app=db on any node", []),
-    ),
-    "near, on another node": (
-        [node(), node("n2", spec={"unschedulable": True}), web("a", "n2")],
-        near({"app": "web"}),
-        (
-            "PodAffinityNotNear",
-            "app=web",
-            f"no pod matches app=web in {HOST}=n1; there are default/a on n2",
-            ["default/a"],
-        ),
-    ),
-    "near, no pod for all terms": (
-        [node(), web("a", "n1"), pod_manifest("b", node="n1", labels={"env": "prod"})],
-        near({"app": "web"}, {"env": "prod"}),
-        (
-            "PodAffinityNoCommonMatch",
-            "app=web and env=prod",
-            "no single pod matches all 2 terms; default/a matches term 1, default/b matches term 2",
-            [],
-        ),
-    ),
-    "near, no label": (
-        [node(), web("a", "n1")],
-        near({"app": "web"}, key=ZONE),
-        ("PodAffinityLabelMissing", "app=web", f"the node lacks the label {ZONE}", []),
-    ),
-    "apart": (
-        [node(), web("a", "n1")],
-        near({"app": "web"}, kind="podAntiAffinity"),
-        (
-            "PodAntiAffinity",
-            "app=web",
-            f"must not be near app=web, which is in {HOST}=n1; there are default/a",
-            ["default/a"],
-        ),
-    ),
-    "apart, as others want": (
-        [
-            node(),
-            {
-                **near({"app": "web"}, kind="podAntiAffinity"),
-                "metadata": {"name": "a", "namespace": "default"},
-            },
-        ],
-        web("p", ""),
-        ("PodAntiAffinityOfOthers", HOST, f"pods in {HOST}=n1 have anti-affinity to this pod", ["default/a"]),
-    ),
-    "devices, in use": (
-        [node(), *DEVICES, claim("used", holds="gpu-0"), claim("mine")],
-        claiming("mine"),
-        ("DevicesTaken", "default/mine/r", "device gpu-0 is in use; taken by default/used", ["default/used"]),
-    ),
-    "devices, none matches": (
-        [node(), *DEVICES, claim("mine", "device.driver == 'other'")],
-        claiming("mine"),
-        ("DevicesUnmatched", "default/mine/r", "device gpu-0 does not match the selector device.driver", []),
-    ),
-    "devices, none there": (
-        [node(), DEVICES[0], claim("mine")],
-        claiming("mine"),
-        ("DevicesUnmatched", "default/mine/r", "the node has 0 devices", []),
-    ),
-    "a gate": (
-        [node()],
-        pod_manifest("p", spec={"schedulingGates": [{"name": "example.com/quota"}]}),
-        ("SchedulingGated", "example.com/quota", "waiting for scheduling gates", []),
-    ),
-    "claim, missing": (
-        [node()],
-        with_volumes("data"),
-        ("ClaimNotFound", "data", "claim default/data does not exist", []),
-    ),
-    "claim, missing, of an ephemeral volume": (
-        [node()],
-        with_volumes(disk("ephemeral", volumeClaimTemplate={"spec": {}})),
-        ("ClaimNotFound", "p-v0", "the controller of ephemeral volumes has not made it yet", []),
-    ),
-    "claim, a class that binds at once": (
-        [node(), volume_claim(), storage_class(mode="Immediate")],
-        with_volumes("c"),
-        ("ClaimUnbound", "default/c", "claim default/c has no volume; class wait binds at once", []),
-    ),
-    "claim, a class that binds at once, without a provisioner": (
-        [node(), volume_claim(), storage_class(provisioner=NO_PROVISIONER, mode="Immediate")],
-        with_volumes("c"),
-        ("ClaimUnbound", "default/c", "class wait binds at once and has no provisioner", []),
-    ),
-    "claim, no class": (
-        [node(), volume_claim(storage_class=None)],
-        with_volumes("c"),
-        ("ClaimUnbound", "default/c", "claim default/c has no volume; it has no class", []),
-    ),
-    "claim, a class that is not there": (
-        [node(), volume_claim(storage_class="fast")],
-        with_volumes("c"),
-        ("ClaimUnbound", "default/c", "class fast does not exist", []),
-    ),
-    "claim, bound to a volume that is not there": (
-        [node(), volume_claim(volume="gone")],
-        with_volumes("c"),
-        ("VolumeMissing", "gone", "claim default/c is bound to volume gone, which does not exist", []),
-    ),
-    "volume, of another node": (
-        [IN_X, *bound(zone="y")],
-        with_volumes("c"),
-        (
-            "VolumeNodeAffinity",
-            "pv-c",
-            f"volume pv-c of claim default/c is for nodes with {ZONE}=y, the node has {ZONE}=x",
-            [],
-        ),
-    ),
-    "volume, the node has no such label": (
-        [node(), *bound(zone="y")],
-        with_volumes("c"),
-        ("VolumeNodeAffinity", "pv-c", f"the node has no {ZONE}", []),
-    ),
-    "volumes, none of the class": (
-        [node(), volume_claim(), LOCAL],
-        with_volumes("c"),
-        (
-            "VolumeNotAvailable",
-            "default/c",
-            "asks for 1Gi ReadWriteOnce of class wait: there is no volume of class wait, and class wait has",
-            [],
-        ),
-    ),
-    "volumes, too small": (
-        [node(), volume_claim(), LOCAL, volume(size="1Mi")],
-        with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "volume pv has 1Mi", []),
-    ),
-    "volumes, another access mode": (
-        [node(), volume_claim(accessModes=["ReadWriteMany"]), LOCAL, volume()],
-        with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "volume pv has ReadWriteOnce", []),
-    ),
-    "volumes, another volume mode": (
-        [node(), volume_claim(volumeMode="Block"), LOCAL, volume()],
-        with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "volume pv has mode Filesystem", []),
-    ),
-    "volumes, released": (
-        [node(), volume_claim(), LOCAL, volume(phase="Released")],
-        with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "volume pv is Released", []),
-    ),
-    "volumes, outside the selector": (
-        [node(), volume_claim(selector={"matchLabels": {"a": "b"}}), LOCAL, volume()],
-        with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "volume pv outside the selector", []),
-    ),
-    "volumes, each for its own reason": (
-        [
-            IN_X,
-            volume_claim(),
-            LOCAL,
-            volume("a", zone="y"),
-            volume("b", claimRef={"namespace": "default", "name": "other"}),
-            volume("c", zone="y"),
-        ],
-        with_volumes("c"),
-        (
-            "VolumeNotAvailable",
-            "default/c",
-            "of 3 volumes of the class 2 not reached from the node, 1 kept for default/other",
-            [],
-        ),
-    ),
-    "volumes, one for two claims": (
-        [node(), volume_claim(), volume_claim("d", size="2Gi"), LOCAL, volume(size="2Gi")],
-        with_volumes("c", "d"),
-        ("VolumeNotAvailable", "default/d", "volume pv goes to another claim of the pod", []),
-    ),
-    "volumes, made in another zone alone": (
-        [IN_X, volume_claim(), storage_class(allowedTopologies=IN_Y_ALONE)],
-        with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", f"class wait makes volumes in {ZONE}=y alone", []),
-    ),
-    "volumes, being made for another node": (
-        [node(), volume_claim(metadata=SELECTED), storage_class()],
-        with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "is being made for node n2", []),
-    ),
-    "storage, too little": (
-        [node(), volume_claim(size="2Gi"), storage_class(), csi_driver(storageCapacity=True), room("1Gi")],
-        with_volumes("c"),
-        (
-            "StorageExhausted",
-            "wait",
-            "needs 2Gi of class wait, the largest that csi.example.com reports for the node is 1Gi",
-            [],
-        ),
-    ),
-    "storage, no report": (
-        [node(), volume_claim(), storage_class(), csi_driver(storageCapacity=True)],
-        with_volumes("c"),
-        ("StorageExhausted", "wait", "csi.example.com reports no capacity for the node", []),
-    ),
-    "zone, another one": (
-        [IN_X, *bound(**zoned("y"))],
-        with_volumes("c"),
-        (
-            "VolumeZoneMismatch",
-            "pv-c",
-            f"volume pv-c of claim default/c is in {ZONE}=y, the node has {ZONE}=x",
-            [],
-        ),
-    ),
-    "zone, one of two": (
-        [IN_X, *bound(**zoned("y__z"))],
-        with_volumes("c"),
-        ("VolumeZoneMismatch", "pv-c", f"is in {ZONE}=y or z, the node has", []),
-    ),
-    "zone, a label of old against one of today": (
-        [IN_X, *bound(**zoned("y", BETA_ZONE))],
-        with_volumes("c"),
-        ("VolumeZoneMismatch", "pv-c", f"is in {BETA_ZONE}=y, the node has {ZONE}=x", []),
-    ),
-    "zone, the node has a zone and no region": (
-        [IN_X, *bound(**zoned("south", REGION))],
-        with_volumes("c"),
-        ("VolumeZoneMismatch", "pv-c", f"is in {REGION}=south, the node has no label {REGION}", []),
-    ),
-    "zone, of the second claim": (
-        [IN_X, *bound(**zoned("x")), *bound("d", **zoned("y"))],
-        with_volumes("c", "d"),
-        ("VolumeZoneMismatch", "pv-d", "volume pv-d of claim default/d", []),
-    ),
-    "disk, GCE, one may write": (
-        [node(), placed_pod("a", "n1", disk("gcePersistentDisk", pdName="pd", readOnly=True))],
-        with_volumes(disk("gcePersistentDisk", pdName="pd")),
-        (
-            "DiskInUse",
-            "pd",
-            "disk pd is in use on the node, and not by all read-only; taken by default/a (read-only)",
-            ["default/a"],
-        ),
-    ),
-    "disk, EBS, even read-only": (
-        [node(), placed_pod("a", "n1", disk("awsElasticBlockStore", volumeID="vol-1", readOnly=True))],
-        with_volumes(disk("awsElasticBlockStore", volumeID="vol-1", readOnly=True)),
-        ("DiskInUse", "vol-1", "disk vol-1 is in use on the node; taken by default/a", ["default/a"]),
-    ),
-    "disk, iSCSI": (
-        [node(), placed_pod("a", "n1", disk("iscsi", iqn="iqn.a", targetPortal="10.0.0.1", lun=0))],
-        with_volumes(disk("iscsi", iqn="iqn.a", targetPortal="10.0.0.1", lun=1)),
-        ("DiskInUse", "iqn.a", "disk iqn.a is in use on the node", ["default/a"]),
-    ),
-    "disk, RBD": (
-        [node(), placed_pod("a", "n1", disk("rbd", monitors=["m"], image="i"))],
-        with_volumes(disk("rbd", monitors=["m", "o"], image="i")),
-        ("DiskInUse", "rbd/i", "disk rbd/i is in use on the node", ["default/a"]),
-    ),
-    "claim, for one pod alone, on the node": (
-        [node(), placed_pod("a", "n1", "c"), volume_claim(volume="pv", accessModes=ONE_POD), volume()],
-        with_volumes("c"),
-        (
-            "ClaimInUse",
-            "default/c",
-            "claim default/c is for one pod alone (ReadWriteOncePod); taken by default/a",
-            ["default/a"],
-        ),
-    ),
-    "claim, for one pod alone, on another node": (
-        [
-            node(),
-            node("n2", spec={"unschedulable": True}),
-            placed_pod("a", "n2", "c"),
-            volume_claim(volume="pv", accessModes=ONE_POD),
-            volume(),
-        ],
-        with_volumes("c"),
-        ("ClaimInUse", "default/c", "taken by default/a on n2", ["default/a"]),
-    ),
-    "limit, reached by a pod": (
-        [node(), csi_node("n1", csi_example_com=1), *bound("a"), *bound(), placed_pod("a", "n1", "a")],
-        with_volumes("c"),
-        (
-            "VolumeLimitReached",
-            storage.DRIVER,
-            "needs 1 more of driver csi.example.com, which has 1 of at most 1 volumes; taken by default/a",
-            ["default/a"],
-        ),
-    ),
-    "limit, an attachment without a pod": (
-        [node(), csi_node("n1", csi_example_com=1), *bound("a"), *bound(), attached("left", "pv-a")],
-        with_volumes("c"),
-        (
-            "VolumeLimitReached",
-            storage.DRIVER,
-            "taken by handle-pv-a (attached, no pod here uses it)",
-            ["handle-pv-a"],
-        ),
-    ),
-    "limit, an attachment of a pod counts once": (
-        [
-            node(),
-            csi_node("n1", csi_example_com=2),
-            *bound("a"),
-            *bound(),
-            *bound("d"),
-            attached("its", "pv-a"),
-            placed_pod("a", "n1", "a"),
-        ],
-        with_volumes("c", "d"),
-        ("VolumeLimitReached", storage.DRIVER, "needs 2 more of driver", ["default/a"]),
-    ),
-    "limit, two volumes where one fits": (
-        [node(), csi_node("n1", csi_example_com=1), *bound(), *bound("d")],
-        with_volumes("c", "d"),
-        ("VolumeLimitReached", storage.DRIVER, "has 0 of at most 1 volumes", []),
-    ),
-    "limit, a volume that is to be made": (
-        [node(), csi_node("n1", csi_example_com=0), volume_claim(), storage_class()],
-        with_volumes("c"),
-        ("VolumeLimitReached", storage.DRIVER, "has 0 of at most 0 volumes", []),
-    ),
-    "driver, not on the node": (
-        [node(), csi_node("n1", other=9), csi_driver(preventPodSchedulingIfMissing=True), *bound()],
-        with_volumes("c"),
-        (
-            "VolumeDriverMissing",
-            storage.DRIVER,
-            "CSI driver csi.example.com is not on the node, which has other",
-            [],
-        ),
+        room("p", priority=9, status={"nominatedNodeName": "n1"}),
+        ("PreemptionUnderWay", "pods that make room for it on n1 still terminate"),
     ),
 }
-FACTS["apart, as others want"][0][1]["spec"]["nodeName"] = "n1"
 
 
-@pytest.mark.parametrize(("objects", "pod", "fact"), FACTS.values(), ids=FACTS.keys())
-def test_a_rejection_is_explained(
-    objects: list[Manifest], pod: Manifest, fact: tuple[str, str, str, list[str]]
+@pytest.mark.parametrize(("objects", "pod", "fact"), NO_ROOM.values(), ids=NO_ROOM.keys())
+def test_it_is_said_why_preemption_does_not_help(
+    objects: list[dict[str, Any]], pod: dict[str, Any], fact: tuple[str, str]
 ) -> None:
-    code, subject, said, holders = fact
-    gates = COMPARING if "is not" in said and "sla" in subject else None
-    document = explain(objects, pod, feature_gates=gates)
-    found = {each["code"]: each for each in [*document["findings"], *_about(document, "n1")]}
-    assert code in found, found
-    finding = found[code]
-    assert (finding["subject"], [each["name"] for each in finding["holders"]]) == (subject, holders)
-    assert said in finding["text"]
+    document = explain(objects, pod)
+    found = [*document["preemptionFindings"], *document["nodes"]["n1"]["preemption"]]
+    code, text = fact
+    assert [each["code"] for each in found] == [code]
+    assert text in found[0]["text"]
 
 
-def _about(document: Manifest, name: str) -> Iterator[Manifest]:
-    yield from document["nodes"].get(name, {}).get("findings", ())
+def group(count: int, **spec: Any) -> dict[str, Any]:
+    policy = {"gang": {"minCount": count}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "default"},
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def member(name: str, cpu: str = "3", node: str = "", **spec: Any) -> dict[str, Any]:
+    return room(name, node, cpu, spec={"schedulingGroup": {"podGroupName": "train"}, **spec})
+
+
+ZONED = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
+GROUPS = {
+    "no room for all": (
+        [N1, group(2), member("a")],
+        ("GroupDoesNotFit", "group default/train needs nodes for 2 of its pods, and finds 1; without a node"),
+    ),
+    "one has a node already": (
+        [N1, group(3), member("a", node="n1"), member("b")],
+        ("GroupDoesNotFit", "needs nodes for 3 of its pods, and finds 1"),
+    ),
+    "one is gated": (
+        [N1, N2, group(2), member("a", schedulingGates=[{"name": "hold"}])],
+        ("GroupDoesNotFit", "default/a (waiting for scheduling gates: [hold])"),
+    ),
+    "too few pods": (
+        [N1, group(3), member("a")],
+        ("GroupTooSmall", "group default/train needs 3 pods, and has 2"),
+    ),
+    "no such group": (
+        [N1],
+        ("GroupNotFound", "the pod belongs to PodGroup default/train, which does not exist"),
+    ),
+    "no node has the label of its domains": (
+        [N1, group(2, **ZONED), member("a")],
+        ("GroupDomainMissing", "no node has the label zone, whose values are the domains of group"),
+    ),
+    "each domain is too small": (
+        [
+            node_manifest("n1", labels={"zone": "x"}, allocatable={"cpu": "4"}),
+            node_manifest("n2", labels={"zone": "y"}, allocatable={"cpu": "4"}),
+            group(2, **ZONED),
+            member("a"),
+        ],
+        ("GroupDoesNotFit", "and finds 1 in x, the best of 2 domains"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "fact"), GROUPS.values(), ids=GROUPS.keys())
+def test_it_is_said_why_a_group_waits(objects: list[dict[str, Any]], fact: tuple[str, str]) -> None:
+    gates = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+    document = explain(objects, member("p"), feature_gates=gates)
+    code, text = fact
+    [finding] = [each for each in document["findings"] if each["kind"] == "PodGroup"]
+    assert (finding["code"], finding["plugin"] != "", document["selected"]) == (code, True, None)
+    assert text in finding["text"]
 
 
 class Quiet(FilterPlugin[None], Pure):
@@ -851,8 +236,10 @@ def test_a_rule_of_an_author(plugin: type[Quiet], codes: list[str], text: str) -
         "kind": "KubeSchedulerConfiguration",
         "profiles": [profile],
     }
-    document = explain([node(labels={"maintenance": "true"})], pod_manifest("p"), config, plugins=[plugin])
-    found = list(_about(document, "n1"))
+    document = explain(
+        [node_manifest("n1", labels={"maintenance": "true"})], pod_manifest("p"), config, plugins=[plugin]
+    )
+    found = list(about(document, "n1"))
     assert [each["code"] for each in found] == codes
     assert text in "".join(each["text"] for each in found)
     assert document["nodes"]["n1"]["status"]["reasons"] == ["node(s) were under maintenance"]

@@ -18,6 +18,8 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.findings import findings_of
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.extender import extender_failure
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -123,6 +125,17 @@ def test_rejections_are_told_and_explained() -> None:
         "node2": {"code": "UnschedulableAndUnresolvable", "plugin": "http://picky", "reasons": ["broken"]},
         "node3": {"code": "UnschedulableAndUnresolvable", "plugin": "http://picky", "reasons": []},
     }
+
+
+def test_the_words_of_an_extender_are_findings() -> None:
+    extender = FakeExtender("http://picky", rejects={"node1": "too slow", "node2": None, "node3": "too slow"})
+    cluster = engine(extender)
+    evaluation = decided(cluster).evaluation
+    found = findings_of(evaluation, cluster.calls(evaluation.profile, NoDeadline())).by_node
+    assert [[(each.code_label, each.subject, each.text) for each in some] for some in found] == [
+        [("ExtenderRejects", "http://picky", f"extender http://picky: {words}")]
+        for words in ("too slow", "no reason given", "too slow")
+    ]
 
 
 def test_without_any_reason_the_sentence_ends_there() -> None:

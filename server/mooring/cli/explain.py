@@ -31,7 +31,7 @@ from mooring.cli.tables.one_node import is_rejected, print_comparison, print_nod
 from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.tables.preemption import node_of
 from mooring.cli.values import one_of, positive, seed, words
-from mooring.framework import Code
+from mooring.framework import Code, SubjectKind
 
 if TYPE_CHECKING:
     from mooring.cluster.manifests import Manifests
@@ -209,6 +209,8 @@ def _explaining(
 
 def _stuck(document: Document) -> bool:
     """Return whether no node takes the pod, and preemption makes no room for it."""
+    if any(each["kind"] == SubjectKind.POD_GROUP.label for each in document["findings"]):
+        return not node_of(document["preemption"])
     found = but_for_that(document)
     return (
         found["status"]["code"] != Code.ERROR.label

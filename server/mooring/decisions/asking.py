@@ -23,7 +23,7 @@ from mooring.runtime.answers import (
     preemption_document,
     seek_room,
 )
-from mooring.runtime.commit.asked_group import enqueued
+from mooring.runtime.commit.asked_group import enqueued, held_by_group
 from mooring.runtime.engine import Engine
 
 ASKING_SECONDS = 2.0
@@ -120,6 +120,11 @@ def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress
         gate = enqueued(engine, pod, asked)
         if not gate.ok:
             return PendingPod(pod, why_of_status(gate))
+        group = held_by_group(engine, pod, asked, progress=progress)
+        if not group.status.ok:
+            room = (group.room,) if group.room is not None else ()
+            preemption = preemption_document(room[0].node_name if room else "", room)
+            return PendingPod(pod, why_of_status(group.status), preemption=preemption)
         choice = engine.decide(pod, asked, ALL_NODES, progress=progress)
     except NotFoundError as error:
         return PendingPod(pod, Why(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message=error.message))

@@ -19,7 +19,12 @@ _NAMED = 3
 """The holders that the sentence of a finding names."""
 
 
-_BY = {SubjectKind.SPREAD_CONSTRAINT: "these are", SubjectKind.POD_AFFINITY_TERM: "there are"}
+_BY = {
+    SubjectKind.SPREAD_CONSTRAINT: "these are",
+    SubjectKind.POD_AFFINITY_TERM: "there are",
+    SubjectKind.POD_GROUP: "without a node are",
+    SubjectKind.VICTIM: "the pods are",
+}
 """The words before holders, for kinds of subjects that pods do not take."""
 
 

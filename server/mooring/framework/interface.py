@@ -17,7 +17,7 @@ Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -220,6 +220,21 @@ class PreemptingPlugin(PostFilterPlugin[ArgsT]):
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
         return self.preempt(state, pod, nodes).status
+
+    def explain_preemption(
+        self, pod: Pod, nodes: RejectedNodes, found: Preemption, picked: str
+    ) -> Iterable[tuple[str, Finding]]:
+        """Return the facts behind ``found``, each with its node's name, "" = of the pod; by default none.
+
+        The engine calls it for explanations alone.
+
+        Args:
+            pod: The pod.
+            nodes: As in ``preempt``.
+            found: The answer of ``preempt``.
+            picked: The node that is cleared; "" = none.
+        """
+        return ()
 
     def announce(self, candidate: Candidate) -> str:
         """Return what the pod's message says once the victims of ``candidate`` are to go; "" = nothing."""

@@ -5,9 +5,9 @@ Mirrors ``framework/preemption`` and the part of ``framework.Handle`` that it us
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from mooring.framework.objects import Pod
@@ -159,9 +159,11 @@ class Preemption:
         best: The nodes of the best candidates, equally good, in the same order.
         eligible: The pod may preempt others; else no candidate was sought or extenders left none, and the pod
             keeps its nominated node.
+        refused: Returns, for explanations, the other searched rows with the status of each.
     """
 
     status: Status
     candidates: tuple[Candidate, ...] = ()
     best: tuple[str, ...] = ()
     eligible: bool = True
+    refused: Callable[[], Mapping[int, Status]] = field(default=dict, compare=False, repr=False)

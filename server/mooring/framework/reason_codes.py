@@ -163,6 +163,7 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.GROUP_TOO_SMALL: "waiting for minCount pods from a gang to appear in scheduling queue",
     ReasonCode.GROUP_NOT_FOUND: ('waiting for pods\'s pod group "<subject>" to appear in scheduling queue'),
     ReasonCode.GROUP_DOES_NOT_FIT: "pod group is unschedulable",
+    ReasonCode.GROUP_DOMAIN_MISSING: "no feasible placements found",
     ReasonCode.PREEMPTION_FORBIDDEN: "not eligible due to preemptionPolicy=Never.",
     ReasonCode.PREEMPTION_UNDER_WAY: "not eligible due to a terminating pod on the nominated node.",
     ReasonCode.PREEMPTION_NOT_HELPFUL: "Preemption is not helpful for scheduling",

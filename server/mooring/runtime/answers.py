@@ -15,19 +15,17 @@ from mooring.runtime.cycle.cycle import (
     evaluate_preemption,
     evaluate_scores,
 )
-from mooring.runtime.cycle.evaluation import Evaluation, PluginScores, PreFilterOutcome, Scores, begin
-from mooring.runtime.cycle.explain import (
+from mooring.runtime.cycle.evaluation import (
     Document,
-    Explanation,
-    NominatedPod,
-    RequestedResource,
-    candidates_of,
-    finding_document,
-    keeping_room,
-    preemption_document,
+    Evaluation,
+    PluginScores,
+    PreFilterOutcome,
+    Scores,
+    begin,
 )
+from mooring.runtime.cycle.explain import Explanation, NominatedPod, RequestedResource, keeping_room
 from mooring.runtime.cycle.filters_read import asked_plugins, helped_by_pods
-from mooring.runtime.cycle.findings import Findings, findings_of
+from mooring.runtime.cycle.findings import Findings, finding_document, findings_of
 from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import Found, select
 from mooring.runtime.cycle.group_cycle import PLACEMENTS_GATE, topology_keys, waiting_pods
@@ -38,7 +36,7 @@ from mooring.runtime.cycle.plugin_calls import (
     PluginCalls,
     Progress,
 )
-from mooring.runtime.cycle.post_filter import seek_room
+from mooring.runtime.cycle.post_filter import candidates_of, preemption_document, seek_room
 from mooring.runtime.cycle.score import normalizes
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.cycle.what_if import guest_records

@@ -10,7 +10,7 @@ from typing import Any
 from mooring.cli.console import FAILED_STYLE, print_line
 from mooring.cli.tables.feasible import print_feasible
 from mooring.cli.tables.names import ShortNames
-from mooring.cli.tables.preemption import node_of, print_preemption
+from mooring.cli.tables.preemption import node_of, print_no_room, print_preemption
 from mooring.cli.tables.rejected import named, print_nodes, print_reasons
 from mooring.framework import Code
 
@@ -61,7 +61,8 @@ def print_explanation(document: dict[str, Any], view: View | None = None) -> Non
     for node, pods in islice(((name, document["nominated"].get(name)) for name, _ in rejected), most):
         if pods:
             print_line(f"{names.short(node)} keeps room for {named(pods)}")
-    print_preemption(document["preemption"], most, names)
+    print_preemption(document["preemption"], most, names, document["nodes"])
+    print_no_room(document, names)
     names.print_ending()
     print_verdict(document)
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mooring.cli.console import print_line, print_table
 from mooring.cli.tables.names import ShortNames
-from mooring.cli.tables.preemption import price_of
+from mooring.cli.tables.preemption import no_room_on, price_of
 from mooring.cli.tables.rejected import named, said_of
 from mooring.serving.logs import printable
 
@@ -33,6 +33,8 @@ def print_node(document: Document, name: str) -> None:
         for candidate in (document["preemption"] or {}).get("candidates", ()):
             if candidate["node"] == name:
                 print_line(f"room could be made on {name}: {price_of(candidate)}")
+        if why := no_room_on(node):
+            print_line(f"preemption: {why}")
         return
     if name == selected or selected is None:
         print_line(f"{name}: {'selected' if selected else 'feasible'}{_total(node)}", "green")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -142,6 +142,15 @@ class KnownOutcomes:
         counts = np.bincount(self.codes(rows), minlength=REJECTED)[REJECTED:].tolist()
         pairs = zip(self._columns.statuses, counts, strict=False)
         return Counter({status: count for status, count in pairs if count})
+
+    def refused(self, rows: Int32s) -> Callable[[], dict[int, Status]]:
+        """Return, as they are now, the known nodes on ``rows`` that are rejected, with the status of each."""
+        codes, statuses = self.codes(rows), tuple(self._columns.statuses)
+        return lambda: {
+            row: statuses[code - REJECTED]
+            for row, code in zip(rows.tolist(), codes.tolist(), strict=True)
+            if code >= REJECTED
+        }
 
     def put_found(self, rows: Int32s, outcomes: Sequence[Outcome], costs: Float64s, passing: Bools) -> None:
         """As ``put``; ``costs`` (float64[6, K]) are those of candidates, and the outcomes of the rows

@@ -7,7 +7,7 @@ Mirrors ``framework/plugins/defaultpreemption/default_preemption.go`` and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from mooring.framework import (
     SUCCESS,
     Code,
     CycleState,
+    Finding,
     GroupPreemption,
     GroupWhatIf,
     Handle,
@@ -32,11 +33,13 @@ from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.objects import PodDisruptionBudget
+from mooring.framework.pod_requests import ResourceRules
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.kernels.arrays import Float64s
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
+from mooring.plugins.default_preemption.findings import PreemptionFindings, obstacles
 from mooring.plugins.default_preemption.groups import preempt_for_group
 from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import cheapest, costs_of
@@ -108,6 +111,17 @@ class DefaultPreemption(
         """Return the status alone: one candidate is enough for it, and extenders are not called yet."""
         return self._answer(pod, nodes, None, enough=1).status
 
+    def explain_preemption(
+        self, pod: Pod, nodes: RejectedNodes, found: Preemption, picked: str
+    ) -> Iterator[tuple[str, Finding]]:
+        if not found.eligible:
+            yield from (("", each) for each in obstacles(pod))
+            return
+        grouping = self.handle.gates.enabled(GROUPS_GATE)
+        units = VictimUnits(nodes.snapshot, self.handle.clock.now(), grouping)
+        rules = ResourceRules.of(self.handle.gates)
+        yield from PreemptionFindings(pod, nodes, units, rules).of(found, picked)
+
     def announce(self, candidate: Candidate) -> str:
         if self.handle.kube_version < _ANNOUNCED_SINCE:
             return ""
@@ -149,30 +163,31 @@ class DefaultPreemption(
         search = VictimSearch(pod, nodes, budgets, units, version)
         if given is not None:
             checked = list(search.checked(given))
-            found = Found(checked, costs_of(checked), Counter())
+            found = Found(checked, costs_of(checked), Counter(), dict)
         else:
             found = self._sought(search, enough)
         if found.candidates:
-            return _of(found.candidates, found.costs, now)
+            return replace(_of(found.candidates, found.costs, now), refused=found.refused)
         rejections = found.rejections
         errors = sorted({status.message for status in rejections if status.code is Code.ERROR})
         if errors:
             text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
             return Preemption(Status.error(f"preemption: {text}"))
-        return _none(_sentence(len(nodes.rows), rejections))
+        return replace(_none(_sentence(len(nodes.rows), rejections)), refused=found.refused)
 
     def _sought(self, search: VictimSearch, enough: int) -> Found:
         nodes = search.nodes
         rows = nodes.resolvable()
         if not len(rows) or not search.units.any_below(search.pod.priority):
-            return Found([], costs_of(()), Counter({NO_VICTIMS: len(rows)} if len(rows) else ()))
+            rejections = Counter({NO_VICTIMS: len(rows)} if len(rows) else ())
+            return Found([], costs_of(()), rejections, lambda: dict.fromkeys(rows.tolist(), NO_VICTIMS))
         wanted = self._wanted(len(rows))
         begin = nodes.start % len(rows)
         order = np.concatenate((rows[begin:], rows[:begin]))
         with self._outcomes.of(nodes) as known:
             looked_at, best = Looking(search, known, self._pods).until(order, wanted, enough)
             rejections = Counter[Status]() if len(best) else known.rejections(looked_at)
-            return Found(known.candidates(best), known.costs(best), rejections)
+            return Found(known.candidates(best), known.costs(best), rejections, known.refused(looked_at))
 
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""
@@ -182,12 +197,13 @@ class DefaultPreemption(
 
 class Found(NamedTuple):
     """The result of a search: the candidates in row order with their costs; without any, the numbers of
-    searched nodes by status.
+    searched nodes by status. ``refused`` is as in ``Preemption``.
     """
 
     candidates: Sequence[Candidate]
     costs: Float64s
     rejections: Counter[Status]
+    refused: Callable[[], dict[int, Status]]
 
 
 def _of(candidates: Sequence[Candidate], costs: Float64s, now: float) -> Preemption:

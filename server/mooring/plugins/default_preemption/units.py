@@ -95,7 +95,7 @@ class VictimUnits:
             for record in self.snapshot.pods.records_on(row):
                 place += 1
                 key = self._key(record)
-                group, priority = self._group(key), self._priority(record)
+                group, priority = self._group(key), self.priority(record)
                 if key is None or group is None or not group.goes_together:
                     if priority < below:
                         alone = (record.pod,)
@@ -114,6 +114,11 @@ class VictimUnits:
             return True
         return min(pods.priorities.copy(), default=priority) < priority
 
+    def priority(self, record: PodRecord) -> int:
+        """Return the priority of a pod, or of its group."""
+        group = self._group(self._key(record))
+        return record.kind.base.template.priority if group is None else group.spec.priority or 0
+
     def is_any_leaving(self, node_names: Iterable[str], below: int) -> bool:
         """Return whether the scheduler has preempted pods on these nodes that still terminate, with a
         priority lower than ``below``.
@@ -122,7 +127,7 @@ class VictimUnits:
         rows = [index[name] for name in node_names if name in index]
         records = (record for row in rows for record in self.snapshot.pods.records_on(row))
         return any(
-            _is_leaving(record.kind.base.template) and self._priority(record) < below for record in records
+            _is_leaving(record.kind.base.template) and self.priority(record) < below for record in records
         )
 
     def _key(self, record: PodRecord) -> tuple[str, str] | None:
@@ -130,10 +135,6 @@ class VictimUnits:
 
     def _group(self, key: tuple[str, str] | None) -> PodGroup | None:
         return None if key is None else self.snapshot.objects.get(PodGroup, key[1], key[0])
-
-    def _priority(self, record: PodRecord) -> int:
-        group = self._group(self._key(record))
-        return record.kind.base.template.priority if group is None else group.spec.priority or 0
 
     def _check_nodes(self, pods: Sequence[Pod]) -> None:
         for pod in timely(pods):

@@ -8,8 +8,10 @@ from mooring.framework import (
     SUCCESS,
     Code,
     CycleState,
+    Finding,
     HintedEvent,
     KubeVersion,
+    NodeInfo,
     Part,
     PermitPlugin,
     PlacementFeasiblePlugin,
@@ -18,6 +20,7 @@ from mooring.framework import (
     PodGroupInfo,
     PodsToActivate,
     PreEnqueuePlugin,
+    ReasonCode,
     Status,
 )
 from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
@@ -68,6 +71,15 @@ class GangScheduling(
         if gang is None or self._count(pod) >= gang.min_count:
             return SUCCESS
         return Status.unresolvable(REASON_COMING)
+
+    def explain(
+        self, state: CycleState, pod: Pod, node: NodeInfo | None, status: Status
+    ) -> Sequence[Finding]:
+        if pod.group is None or self._pod_group(pod.group) is not None:
+            return ()
+        name = "/".join(pod.group)
+        said = f"the pod belongs to PodGroup {name}, which does not exist"
+        return [Finding(ReasonCode.GROUP_NOT_FOUND, name, said, pod_change=f"create PodGroup {name}")]
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
         if pod.group is None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mooring.framework import PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
+from mooring.framework import SUCCESS, Finding, PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodGroup
+from mooring.framework.preemption import Candidate
 from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.group_findings import group_findings
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import NoDeadline, Progress
 from mooring.runtime.engine import Engine
@@ -96,19 +98,65 @@ def asked_group(
 
 
 def enqueued(engine: Engine, pod: Pod, profile: Profile, progress: Progress | None = None) -> Status:
-    """Return PreEnqueue's status of a pod of a group; whether there are enough pods shows in the cycle.
+    """Return PreEnqueue's status of a pod; whether its group has enough pods shows in the group's cycle.
 
     Raises:
         PluginFailureError: A plugin failed.
     """
     calls = engine.calls(profile, progress or NoDeadline())
+    as_a_whole = group_as_a_whole(engine.state, pod, profile) is not None
     for each in profile.pre_enqueue:
-        if isinstance(each.plugin, PlacementFeasiblePlugin):
+        if as_a_whole and isinstance(each.plugin, PlacementFeasiblePlugin):
             continue
         status = calls.call(each.name, "PreEnqueue", each.plugin.pre_enqueue, pod)
         if not status.ok:
             return status.by(each.name)
     return Status()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldByGroup:
+    """The part of a pod's group in the decision about the pod.
+
+    Attributes:
+        status: Why the pod gets no node with its group; Success also if it has none.
+        room: Where preemption makes room for all of the group; None = nowhere.
+        findings: The facts behind the status.
+    """
+
+    status: Status = SUCCESS
+    room: Candidate | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+NOT_HELD = HeldByGroup()
+
+
+def held_by_group(
+    engine: Engine, pod: Pod, profile: Profile, *, seed: int = 0, progress: Progress | None = None
+) -> HeldByGroup:
+    """Decide about the pod's group, if it is scheduled with one as a whole.
+
+    Raises:
+        PluginFailureError: A plugin failed.
+    """
+    group, uid = group_as_a_whole(engine.state, pod, profile), pod.metadata.uid
+    if group is None or pod.group is None:
+        return NOT_HELD
+    members = pods_of_group(engine.state, pod.group)
+    if uid not in (member.metadata.uid for member in members):
+        members.append(pod)
+    found = asked_group(engine, group, members, profile, progress)
+    asked = found.group
+    decision = nothing_to_do(asked, engine.state)
+    if asked.pods:
+        decision = engine.decide_group(asked, profile, seed=seed, progress=progress)
+    if decision.status.ok:
+        own = (each.status for each in decision.members if each.pod.metadata.uid == uid)
+        return HeldByGroup(next(own, SUCCESS))
+    said = f"pod group {'/'.join(pod.group)}: {decision.status.message}"
+    findings = group_findings(asked, decision, found.placed, found.gated)
+    return HeldByGroup(replace(decision.status, reasons=(said,)), decision.room, findings)
 
 
 def nothing_to_do(group: PodGroupInfo, state: ClusterState) -> GroupDecision:

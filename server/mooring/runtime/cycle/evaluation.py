@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,6 +15,9 @@ from mooring.framework.preemption import Preemption
 from mooring.framework.row_versions import AsOf
 from mooring.framework.state import ClusterState
 from mooring.runtime.profiles.profile import Profile
+
+Document = dict[str, Any]
+"""A JSON object."""
 
 NOT_EVALUATED = Status.unresolvable("node(s) not evaluated, enough feasible ones were found before")
 """The verdict on nodes that sampling or a nominated node left out."""

@@ -8,26 +8,21 @@ There is one structure for every way to it: it is made of a choice, and goes ove
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
 
-from mooring.framework import SUCCESS, Code, Finding, Holder, Int32s, Int64s, NodeView, Status
-from mooring.framework.disruption_budgets import DisruptionBudgets
+from mooring.framework import SUCCESS, Code, Int32s, Int64s, NodeView, Status
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.preemption import Candidate
 from mooring.framework.resources import PODS
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.evaluation import Evaluation, PreFilterOutcome, Scores
-from mooring.runtime.cycle.findings import NO_FINDINGS, Findings
+from mooring.runtime.cycle.evaluation import Document, Evaluation, PreFilterOutcome, Scores
+from mooring.runtime.cycle.findings import NO_FINDINGS, Findings, finding_document
+from mooring.runtime.cycle.post_filter import candidates_of, preemption_document
 from mooring.runtime.cycle.what_if import guest_records
 from mooring.runtime.profiles.profiles import left_alone
-
-Document = dict[str, Any]
-"""A JSON object."""
 
 _NONE: Int32s = np.zeros(0, np.int32)
 _NO_AMOUNTS: Int64s = np.zeros(0, np.int64)
@@ -103,6 +98,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         start_time: Since when the kubelet there has had it, as in the pod's status; None = not known.
         others: How many other pods are pending; none of them is placed here.
         findings: The facts behind the rejections; empty in explanations without them.
+        preemption_findings: Why preemption does not help, or, on other candidates, why ``room_on`` is better.
         warnings: The profile's warnings to the caller.
     """
 
@@ -134,6 +130,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     start_time: str | None = None
     others: int = 0
     findings: Findings = NO_FINDINGS
+    preemption_findings: Findings = NO_FINDINGS
     warnings: Sequence[str] = ()
 
     @classmethod
@@ -147,6 +144,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         held: Status = SUCCESS,
         others: int = 0,
         findings: Findings = NO_FINDINGS,
+        preemption_findings: Findings = NO_FINDINGS,
     ) -> Explanation:
         """Return the explanation of ``choice``, with ``warnings`` after those of its profile, for a pod that
         is on ``assigned_node`` already, or ``held`` back.
@@ -167,6 +165,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             held=held,
             others=others,
             findings=findings,
+            preemption_findings=preemption_findings,
             status=evaluation.status,
             message=evaluation.message,
             nodes=[names[row] for row in evaluation.rows.tolist()],
@@ -215,7 +214,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ``preemption`` is as in ``preemption_document``. ``otherwise`` has ``status`` and ``selected`` without
         gates and group, if these hold the pod back. ``otherPending`` counts the other pending pods.
         ``findings`` are those about the pod as a whole, and in each rejected node those about it, as in
-        ``finding_document``. ``assignedNode`` and ``startTime`` are null unless the pod is on a node already.
+        ``finding_document``; ``preemptionFindings`` and the nodes' ``preemption`` say why preemption does not
+        help. ``assignedNode`` and ``startTime`` are null unless the pod is on a node already.
         """
         verdict = {
             "status": {**_status(self.status), "message": self.message},
@@ -251,6 +251,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             "nominated": self._nominated(),
             "preemption": preemption_document(self.room_on, self.candidates),
             "findings": [finding_document(each) for each in self.findings.of_pod],
+            "preemptionFindings": [finding_document(each) for each in self.preemption_findings.of_pod],
             "otherPending": self.others,
             "warnings": list(self.warnings),
             "assignedNode": self.assigned_node or None,
@@ -265,8 +266,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             scores, total = scored.get(position, ({}, None))
             entry: Document = {"status": statuses[code], "scores": scores, "total": total}
             if code:
-                found = self.findings.by_node[position] if self.findings.by_node else ()
-                entry["findings"] = [finding_document(each) for each in found]
+                for key, findings in ("findings", self.findings), ("preemption", self.preemption_findings):
+                    entry[key] = [finding_document(each) for each in findings.about(position)]
             if self.rejections is not None:
                 entry["rejections"] = [_status(status) for status in self.rejections[position]]
             nodes[name] = entry
@@ -308,78 +309,6 @@ def _nominated(choice: Choice) -> tuple[str, ...]:
     if choice.evaluation.nominated is None:
         return ()
     return (f"node {choice.node_name} is nominated for the pod: while it fits, no other node is tried",)
-
-
-def candidates_of(evaluation: Evaluation, node_name: str = "") -> tuple[Candidate, ...]:
-    """Return where preemption could make room, or only on one node; with the budgets that this violates."""
-    found = evaluation.preemption.candidates if evaluation.preemption is not None else ()
-    wanted = [each for each in found if node_name in ("", each.node_name)]
-    if not any(each.violations for each in wanted):
-        return tuple(wanted)
-    budgets = DisruptionBudgets(evaluation.snapshot.objects.all(PodDisruptionBudget))
-    return tuple(
-        Candidate(each.node_name, each.victims, each.violations, budgets.violated_by(each.victims))
-        for each in wanted
-    )
-
-
-def finding_document(finding: Finding) -> Document:
-    """Return a finding as JSON.
-
-    Keys: ``code``, ``plugin``, ``kind`` and ``subject``; ``message``, and ``text``, which goes on with the
-    holders; ``asked`` and ``present``; ``amounts`` with ``asked``, ``taken`` and ``limit``, or null;
-    ``holders``, each with ``kind``, ``name``, ``amount`` or null, ``note`` and ``node``, and the number of
-    ``otherHolders``; ``podChange`` and ``nodeChange``.
-    """
-    amounts = finding.amounts
-    return {
-        "code": finding.code_label,
-        "plugin": finding.plugin,
-        "kind": finding.kind.label,
-        "subject": finding.subject,
-        "message": finding.message,
-        "text": finding.text,
-        "asked": finding.asked,
-        "present": finding.present,
-        "amounts": amounts and {"asked": amounts.asked, "taken": amounts.taken, "limit": amounts.limit},
-        "holders": [_holder_document(each) for each in finding.holders],
-        "otherHolders": finding.other_holders,
-        "podChange": finding.pod_change,
-        "nodeChange": finding.node_change,
-    }
-
-
-def _holder_document(holder: Holder) -> Document:
-    return {
-        "kind": holder.kind.label,
-        "name": holder.name,
-        "amount": holder.amount,
-        "note": holder.note,
-        "node": holder.node,
-    }
-
-
-def preemption_document(node: str, candidates: Sequence[Candidate]) -> Document | None:
-    """Return as JSON where preemption could make room for a pod; None = nowhere.
-
-    Keys: ``node``, the one that the scheduler would nominate the pod for, or null; and ``candidates``, each
-    with its ``node``, its ``victims``, the most important first, its number of ``violations`` of disruption
-    budgets, and these ``budgets``.
-    """
-    if not candidates:
-        return None
-    return {
-        "node": node or None,
-        "candidates": [
-            {
-                "node": each.node_name,
-                "victims": [{"pod": one.key, "priority": one.priority} for one in each.victims],
-                "violations": each.violations,
-                "budgets": list(each.budgets),
-            }
-            for each in candidates
-        ],
-    }
 
 
 def keeping_room(evaluation: Evaluation) -> list[tuple[int, PodRecord]]:

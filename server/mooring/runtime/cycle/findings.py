@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mooring.framework import (
     NodeInfo,
     NodeView,
     Plugin,
+    ReasonCode,
     Snapshot,
     Status,
 )
@@ -24,8 +26,9 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.findings import NominatedPods
 from mooring.framework.reason_codes import code_of
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.evaluation import Document, Evaluation
 from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.post_filter import EvaluatedNodes, preempt, preempting_plugin
 from mooring.runtime.cycle.tried_pods import PodsOnFork
 from mooring.runtime.cycle.what_if import NodesWhatIf, guest_records, guests_of
 
@@ -41,6 +44,14 @@ class Findings:
 
     of_pod: tuple[Finding, ...] = ()
     by_node: Sequence[tuple[Finding, ...]] = ()
+
+    def about(self, position: int) -> tuple[Finding, ...]:
+        """Return the findings about a candidate."""
+        return self.by_node[position] if self.by_node else ()
+
+    def with_group(self, found: Iterable[Finding]) -> Findings:
+        """Return these, after those about the pod's group."""
+        return replace(self, of_pod=(*found, *self.of_pod))
 
     def __bool__(self) -> bool:
         return bool(self.of_pod) or any(self.by_node)
@@ -63,6 +74,30 @@ def findings_of(evaluation: Evaluation, calls: PluginCalls, held: Status = SUCCE
     return Findings(tuple(of_pod), [tuple(each for each in some if not each.of_pod) for some in by_node])
 
 
+def preemption_findings_of(evaluation: Evaluation, calls: PluginCalls) -> Findings:
+    """Ask the plugin that seeks room for a pod why it found none, or why it is on another node."""
+    preempting = preempting_plugin(evaluation.profile)
+    if (
+        preempting is None
+        or evaluation.feasible_count
+        or not (evaluation.rejection.ok and len(evaluation.rows))
+    ):
+        return NO_FINDINGS
+    name, plugin, by_node = preempting.name, preempting.plugin, dict[str, list[Finding]]()
+    nodes, pod, picked = EvaluatedNodes(evaluation, calls, 0), evaluation.pod, evaluation.room_on
+    try:
+        found = evaluation.preemption or preempt(evaluation, calls, None, 0)
+        asked = partial(plugin.explain_preemption, pod, nodes, found, picked)
+        for node_name, finding in calls.call(name, "Explain", lambda: list(asked())):
+            by_node.setdefault(node_name, []).append(finding.by(name))
+    except PluginFailureError:
+        # It is in the log; the decision stands.
+        return NO_FINDINGS
+    of_pod = tuple(by_node.pop("", ()))
+    names = evaluation.names
+    return Findings(of_pod, [tuple(by_node.get(names[row], ())) for row in evaluation.rows.tolist()])
+
+
 class _Asking:
     """Asks the plugins of one evaluation. For one thread."""
 
@@ -77,6 +112,7 @@ class _Asking:
             for point in (profile.pre_enqueue, profile.pre_filter, profile.filter)
             for enabled in point
         }
+        self._extenders = frozenset(extender.name for extender in profile.extenders)
         self._nominated = frozenset(evaluation.snapshot.pods.nominated)
         self._limiting = [
             name for name, outcome in evaluation.written.prefilter.items() if outcome.nodes is not None
@@ -127,6 +163,8 @@ class _Asking:
         """Yield what the plugin of ``status`` says, or the plugins that leave the node out by its name."""
         for name in () if status.ok else [status.plugin] if status.plugin else self._limiting:
             plugin = self._plugins.get(name)
+            if name in self._extenders:
+                yield _of_extender(name, status)
             if plugin is None:
                 continue
             try:
@@ -137,6 +175,11 @@ class _Asking:
                 # It is in the log; the decision stands.
                 continue
             yield from (each.by(name) for each in found or _by_reason(name, status))
+
+
+def _of_extender(name: str, status: Status) -> Finding:
+    said = f"extender {name}: {', '.join(status.reasons) or 'no reason given'}"
+    return Finding(ReasonCode.EXTENDER_REJECTS, name, said, plugin=name)
 
 
 def _by_reason(plugin: str, status: Status) -> Iterator[Finding]:
@@ -150,3 +193,39 @@ def _by_reason(plugin: str, status: Status) -> Iterator[Finding]:
 def _named(holder: Holder, nominated: dict[str, str]) -> Holder:
     note = nominated.get(holder.name)
     return holder if note is None else replace(holder, kind=HolderKind.NOMINATED_POD, note=note)
+
+
+def finding_document(finding: Finding) -> Document:
+    """Return a finding as JSON.
+
+    Keys: ``code``, ``plugin``, ``kind`` and ``subject``; ``message``, and ``text``, which goes on with the
+    holders; ``asked`` and ``present``; ``amounts`` with ``asked``, ``taken`` and ``limit``, or null;
+    ``holders``, each with ``kind``, ``name``, ``amount`` or null, ``note`` and ``node``, and the number of
+    ``otherHolders``; ``podChange`` and ``nodeChange``.
+    """
+    amounts = finding.amounts
+    return {
+        "code": finding.code_label,
+        "plugin": finding.plugin,
+        "kind": finding.kind.label,
+        "subject": finding.subject,
+        "message": finding.message,
+        "text": finding.text,
+        "asked": finding.asked,
+        "present": finding.present,
+        "amounts": amounts and {"asked": amounts.asked, "taken": amounts.taken, "limit": amounts.limit},
+        "holders": [_holder_document(each) for each in finding.holders],
+        "otherHolders": finding.other_holders,
+        "podChange": finding.pod_change,
+        "nodeChange": finding.node_change,
+    }
+
+
+def _holder_document(holder: Holder) -> Document:
+    return {
+        "kind": holder.kind.label,
+        "name": holder.name,
+        "amount": holder.amount,
+        "note": holder.note,
+        "node": holder.node,
+    }

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from mooring.framework import Code, Int32s, Pod, Status
+from mooring.framework.disruption_budgets import DisruptionBudgets
 from mooring.framework.errors import NotFoundError
 from mooring.framework.interface import PreemptingPlugin
+from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption
 from mooring.framework.row_versions import as_of_now
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.evaluation import Document, Evaluation
 from mooring.runtime.cycle.extenders import process_preemption
 from mooring.runtime.cycle.filters_read import independent, lasting
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
@@ -147,7 +149,7 @@ def seek_room(
     pod, verdict = evaluation.pod, evaluation.post_filter
     if verdict.code is Code.ERROR:
         return Sought(None, None)
-    preempting = _preempting(evaluation.profile)
+    preempting = preempting_plugin(evaluation.profile)
     helps = verdict.ok or pod.status.nominated_node_name
     if preempting is None or not len(evaluation.rows) or not helps:
         return Sought(None, "")
@@ -182,7 +184,7 @@ def preempt(
     Raises:
         NotFoundError: It has none (PLUGIN_NOT_FOUND).
     """
-    preempting = _preempting(evaluation.profile)
+    preempting = preempting_plugin(evaluation.profile)
     if preempting is None:
         raise NotFoundError(
             f"profile {evaluation.profile.name!r} has no plugin that makes room for a pod; "
@@ -199,9 +201,45 @@ def preempt(
     return replace(found, status=found.status.by(name))
 
 
-def _preempting(profile: Profile) -> Enabled[PreemptingPlugin[Any]] | None:
-    """Return the profile's first plugin that preempts, if it has one."""
+def preempting_plugin(profile: Profile) -> Enabled[PreemptingPlugin[Any]] | None:
+    """Return the profile's first plugin that preempts; None without one."""
     for entry in profile.post_filter:
         if isinstance(entry.plugin, PreemptingPlugin):
             return Enabled(entry.name, entry.plugin)
     return None
+
+
+def candidates_of(evaluation: Evaluation, node_name: str = "") -> tuple[Candidate, ...]:
+    """Return where preemption could make room, or only on one node; with the budgets that this violates."""
+    found = evaluation.preemption.candidates if evaluation.preemption is not None else ()
+    wanted = [each for each in found if node_name in ("", each.node_name)]
+    if not any(each.violations for each in wanted):
+        return tuple(wanted)
+    budgets = DisruptionBudgets(evaluation.snapshot.objects.all(PodDisruptionBudget))
+    return tuple(
+        Candidate(each.node_name, each.victims, each.violations, budgets.violated_by(each.victims))
+        for each in wanted
+    )
+
+
+def preemption_document(node: str, candidates: Sequence[Candidate]) -> Document | None:
+    """Return as JSON where preemption could make room for a pod; None = nowhere.
+
+    Keys: ``node``, the one that the scheduler would nominate the pod for, or null; and ``candidates``, each
+    with its ``node``, its ``victims``, the most important first, its number of ``violations`` of disruption
+    budgets, and these ``budgets``.
+    """
+    if not candidates:
+        return None
+    return {
+        "node": node or None,
+        "candidates": [
+            {
+                "node": each.node_name,
+                "victims": [{"pod": one.key, "priority": one.priority} for one in each.victims],
+                "violations": each.violations,
+                "budgets": list(each.budgets),
+            }
+            for each in candidates
+        ],
+    }

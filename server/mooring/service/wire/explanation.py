@@ -84,6 +84,8 @@ def to_response(
     _add_amounts(response, explanation, len(listed), places)
     if explanation.findings:
         add_findings(response.findings, explanation.findings, places)
+    if explanation.preemption_findings:
+        add_findings(response.preemption_findings, explanation.preemption_findings, places)
     if explanation.rejections is not None:
         _add_rejections(response, explanation, places)
     return response
@@ -133,6 +135,7 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         assigned_node=response.assigned_node,
         others=response.other_pending_count,
         findings=findings_in(response.findings, len(nodes)),
+        preemption_findings=findings_in(response.preemption_findings, len(nodes)),
         start_time=response.start_time.ToJsonString() if response.HasField("start_time") else None,
     )
 

@@ -1,0 +1,206 @@
+"""Pods that a real kube-scheduler rejects: mooring explains each, and its first advice gets the pod bound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from tests.laboratories.doors.asking import ask
+from tests.plugins.rejections import FACTS, Fact
+from tests.process import wait_until
+
+from .api import Api, ApiError, KeptApi, Manifest
+from .applying import path_of, path_to
+from .control_plane import ControlPlane
+
+pytestmark = pytest.mark.e2e
+
+GATES = "TaintTolerationComparisonOperators=true"
+_KINDS = (
+    "v1/pods",
+    "v1/nodes",
+    "v1/persistentvolumes",
+    "v1/persistentvolumeclaims",
+    "storage.k8s.io/v1/storageclasses",
+    "storage.k8s.io/v1/csinodes",
+    "storage.k8s.io/v1/csidrivers",
+    "storage.k8s.io/v1/csistoragecapacities",
+    "storage.k8s.io/v1/volumeattachments",
+    "resource.k8s.io/v1/deviceclasses",
+    "resource.k8s.io/v1/resourceslices",
+    "resource.k8s.io/v1/resourceclaims",
+)
+_MERGE = "application/merge-patch+json"
+_HEARD_SECONDS = 0.2
+"""How long kube-scheduler takes to see new objects."""
+_BINDS_SECONDS = 15.0
+
+NOT_PLAYED = {
+    "name, another node": "a pod that names its node is never scheduled",
+    "name, no such node": "a pod that names its node is never scheduled",
+    "taint, Gt without its gate": "the gate is on here",
+}
+
+
+class Cluster(ControlPlane):
+    """etcd, kube-apiserver and kube-scheduler, without controllers: what is written stays."""
+
+    disabled_admission = (
+        "ServiceAccount,TaintNodesByCondition,Priority,DefaultTolerationSeconds,StorageObjectInUseProtection"
+    )
+    apiserver_flags = (f"--feature-gates={GATES}",)
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.api = KeptApi(self.address, self._ca_file, self._tokens["admin"])
+        config = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
+        self._running.append(self.scheduler(config, flags=[f"--feature-gates={GATES}"]))
+        return self
+
+    def clear(self) -> None:
+        """Removes every object of the scenarios."""
+        wait_until(self._is_empty, "the cluster to be empty", pause=0.05)
+
+    def _is_empty(self) -> bool:
+        found = [item for kind in _KINDS for item in items_of(self.api, kind)]
+        for item in found:
+            if item["metadata"].get("finalizers"):
+                self.api.call("PATCH", path_to(self.api, item), {"metadata": {"finalizers": None}}, _MERGE)
+            delete(self.api, item)
+        return not found
+
+
+def items_of(api: Api, kind: str) -> list[Manifest]:
+    """All objects of a kind, each with its kind and version."""
+    version, _, plural = kind.rpartition("/")
+    found = api.call("GET", f"/apis/{version}/{plural}" if "/" in version else f"/api/{version}/{plural}")
+    name = found["kind"].removesuffix("List")
+    return [{"apiVersion": version, "kind": name, **item} for item in found["items"]]
+
+
+def create(api: Api, item: Manifest) -> None:
+    """Creates an object with the status that it has."""
+    item = deepcopy(item)
+    item["metadata"].pop("uid", None)
+    api.call("POST", f"{path_of(api, item)}?fieldValidation=Strict", item)
+    if "status" in item and item["kind"] != "CSINode":
+        patch = {"status": item["status"]}
+        api.call("PATCH", f"{path_to(api, item)}/status", patch, _MERGE)
+
+
+def delete(api: Api, item: Manifest) -> None:
+    """Deletes an object at once."""
+    try:
+        api.call("DELETE", f"{path_to(api, item)}?gracePeriodSeconds=0")
+    except ApiError as error:
+        if error.status != 404:
+            raise
+
+
+def condition(api: Api, pod: Manifest) -> Manifest:
+    """The pod's condition PodScheduled; empty without one."""
+    conditions = api.call("GET", path_to(api, pod))["status"].get("conditions", [])
+    return next((one for one in conditions if one["type"] == "PodScheduled"), {})
+
+
+def carry_out(api: Api, pod: Manifest, changes: Sequence[Manifest]) -> None:
+    """Does what an advice says, and creates the pod again as it says."""
+    pod = deepcopy(pod)
+    for step in changes:
+        match step["kind"]:
+            case "toleration":
+                taint = {name: step[name] for name in ("key", "value", "effect")}
+                pod["spec"].setdefault("tolerations", []).append(taint)
+            case "request":
+                unit = "m" if step["resource"] == "cpu" else ""
+                requests = pod["spec"]["containers"][0]["resources"]["requests"]
+                requests[step["resource"]] = f"{step['after']}{unit}"
+            case "label":
+                labels = {step["key"]: step["value"]}
+                api.call("PATCH", f"/api/v1/nodes/{step['node']}", {"metadata": {"labels": labels}}, _MERGE)
+            case "end" | "move":
+                _leave(api, step)
+            case "node":
+                like = api.call("GET", f"/api/v1/nodes/{step['like']}")
+                create(api, _new_node(like, step["node"]))
+            case kind:
+                raise AssertionError(f"nobody knows how to carry out {kind}: {step}")
+    delete(api, pod)
+    create(api, pod)
+
+
+def _leave(api: Api, step: Manifest) -> None:
+    """A pod leaves its node, and, if it moves, there is one like it on the other."""
+    namespace, _, name = step["pod"].partition("/")
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+    there = api.call("GET", path)
+    api.call("DELETE", f"{path}?gracePeriodSeconds=0")
+    if step["kind"] == "move":
+        kept = {"name": name, "namespace": namespace, "labels": there["metadata"].get("labels", {})}
+        spec = {**there["spec"], "nodeName": step["node"]}
+        create(api, {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": spec})
+
+
+def _new_node(like: Manifest, name: str) -> Manifest:
+    labels = {**like["metadata"]["labels"]}
+    if "kubernetes.io/hostname" in labels:
+        labels["kubernetes.io/hostname"] = name
+    taints = [
+        one for one in like["spec"].get("taints", ()) if not one["key"].startswith("node.kubernetes.io/")
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints},
+        "status": like["status"],
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One for all scenarios."""
+    with Cluster(tmp_path_factory.mktemp("explanations")) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "fact", [pytest.param(fact, id=name) for name, fact in FACTS.items() if name not in NOT_PLAYED]
+)
+def test_a_rejected_pod_is_explained_and_helped(cluster: Cluster, fact: Fact) -> None:
+    api = cluster.api
+    cluster.clear()
+    for item in fact.objects:
+        create(api, item)
+    time.sleep(_HEARD_SECONDS)
+    create(api, fact.pod)
+    said = wait_until(lambda: condition(api, fact.pod) or None, "kube-scheduler to judge the pod")
+    assert said["status"] == "False"
+    document = explained(cluster)
+    if said["reason"] == "Unschedulable":
+        assert document["status"]["message"] == said["message"]
+    fact.check(document)
+    advice = document["advice"]
+    if advice is None:
+        assert fact.hopeless, "no advice"
+        return
+    assert not fact.hopeless, advice["text"]
+    carry_out(api, fact.pod, advice["changes"])
+    wait_until(
+        lambda: api.call("GET", path_to(api, fact.pod))["spec"].get("nodeName") or None,
+        f"the pod to be bound after: {advice['text']}",
+        seconds=_BINDS_SECONDS,
+    )
+
+
+def explained(cluster: Cluster) -> Any:
+    """What `mooring explain` says of the pod in the cluster as it is."""
+    kubeconfig: Path = cluster.kubeconfig("admin")
+    answer = ask("explain", "p", "--kubeconfig", kubeconfig, "-o", "json", "--feature-gates", GATES)
+    assert answer.out, answer.complaints
+    return answer.document
