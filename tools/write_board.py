@@ -28,6 +28,16 @@ def _p99(metric: str, label: str) -> _Query:
     return f"histogram_quantile(0.99, {buckets.replace(f'({label})', f'({label}, le)', 1)})", legend
 
 
+def _slower(metric: str, bound: str, *selected: str) -> _Query:
+    """Return the share of observations above a bucket's bound."""
+    every = ",".join(('job=~"$job"', *selected))
+    within = f'{metric}_bucket{{{every},le="{bound}"}}'
+    shares = (
+        f"sum by (job) (rate({one}[$__rate_interval]))" for one in (within, f"{metric}_count{{{every}}}")
+    )
+    return f"1 - {' / '.join(shares)}", "{{job}}"
+
+
 def _p99_of_all(metric: str) -> str:
     buckets = f'rate({metric}_bucket{{job=~"$job"}}[$__rate_interval])'
     return f"histogram_quantile(0.99, sum by (le) ({buckets}))"
@@ -124,6 +134,26 @@ ROWS: dict[str, list[tuple[str, _Query, str, str]]] = {
             _p99("grpc_server_handling_seconds", "grpc_method"),
             "s",
             "From a call's arrival to its answer. A method appears with its first call.",
+        ),
+    ],
+    "Objectives": [
+        (
+            "Decisions slower than 0.256 s",
+            _slower("mooring_scheduling_algorithm_duration_seconds", "0.256"),
+            "percentunit",
+            "At most 0.1 % in 30 days. Filtering and scoring for one pod.",
+        ),
+        (
+            "Pods bound later than 5.12 s",
+            _slower("mooring_pod_scheduling_sli_duration_seconds", "5.12", 'attempts="1"'),
+            "percentunit",
+            "At most 1 % in 30 days, of pods that are bound at their first attempt.",
+        ),
+        (
+            "Processes with an old state",
+            ('avg by (job) (mooring_source_staleness_seconds{job=~"$job"} > bool 8)', "{{job}}"),
+            "percentunit",
+            "At most 0.1 % of the time in 30 days. Old: beyond --max-staleness, 8 s by default.",
         ),
     ],
     "Plugins": [
