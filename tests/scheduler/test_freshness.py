@@ -7,6 +7,7 @@ import time
 import pytest
 
 from mooring.app.freshness import FreshLeadership, Freshness
+from mooring.audit.trail import AuditTrail
 from mooring.cluster.sources.static import SampleSource
 from mooring.cluster.state import State
 from mooring.framework.handle import AlwaysLeader
@@ -40,14 +41,14 @@ def leads_at(leadership: FreshLeadership, moment: float, monkeypatch: pytest.Mon
     "looked_at", [0.0, 7.0, 7.95, 8.0], ids=lambda seconds: f"looked at after {seconds} s"
 )
 def test_leads_to_the_moment(looked_at: float, source: SilentSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    leadership = FreshLeadership(AlwaysLeader(), Freshness(source, MAX_STALENESS))
+    leadership = FreshLeadership(AlwaysLeader(), Freshness(source, MAX_STALENESS), AuditTrail())
     assert leads_at(leadership, source.heard_at + looked_at, monkeypatch)
     assert leads_at(leadership, source.heard_at + MAX_STALENESS, monkeypatch)
     assert not leads_at(leadership, source.heard_at + MAX_STALENESS + 0.01, monkeypatch)
 
 
 def test_leads_again_once_something_is_heard(source: SilentSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    leadership = FreshLeadership(AlwaysLeader(), Freshness(source, MAX_STALENESS))
+    leadership = FreshLeadership(AlwaysLeader(), Freshness(source, MAX_STALENESS), AuditTrail())
     assert not leads_at(leadership, source.heard_at + 9.0, monkeypatch)
     source.heard_at += 9.0
     assert leads_at(leadership, source.heard_at, monkeypatch)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mooring.audit.trail import AuditTrail
 from mooring.cluster.api import ApiServer
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.framework import ClusterApi, CycleState, Pod, PostFilterPlugin, Remedy, Status
@@ -62,7 +63,7 @@ def test_a_claim_that_nobody_else_uses_gives_its_devices_back(users: list[dict[s
     with rejected(reservedFor=users, devices=devices) as (world, evaluation):
         assert evaluation.message == PROPOSED
         assert status_of(world, "c")["allocation"] == OUT_OF_REACH, "a decision alone changes nothing"
-        carry_out(evaluation, api_of(world))
+        carry_out(evaluation, world.pod("p"), api_of(world), AuditTrail())
         assert evaluation.message == f"{REJECTED} deallocation of ResourceClaim completed"
         assert not status_of(world, "c").keys() & {"allocation", "reservedFor", "devices"}
         world.sync()
@@ -73,7 +74,7 @@ def test_a_claim_that_nobody_else_uses_gives_its_devices_back(users: list[dict[s
 @pytest.mark.parametrize("users", [[user("q")], [user("p"), user("q")]], ids=["another's", "shared"])
 def test_a_claim_that_somebody_else_uses_is_left_alone(users: list[dict[str, str]]) -> None:
     with rejected(reservedFor=users) as (world, evaluation):
-        carry_out(evaluation, api_of(world))
+        carry_out(evaluation, world.pod("p"), api_of(world), AuditTrail())
         assert evaluation.message == REJECTED
         assert status_of(world, "c")["allocation"] == OUT_OF_REACH
 
@@ -84,7 +85,7 @@ def test_a_claim_that_changed_meanwhile_is_left_alone() -> None:
         assert found is not None
         found["status"]["reservedFor"] = [user("q")]
         world.fake.add(found)
-        carry_out(evaluation, api_of(world))
+        carry_out(evaluation, world.pod("p"), api_of(world), AuditTrail())
         assert "has been modified" in evaluation.message
         assert status_of(world, "c") == {"allocation": OUT_OF_REACH, "reservedFor": [user("q")]}
 
@@ -105,7 +106,7 @@ def test_a_claim_that_was_made_for_an_earlier_attempt_is_deleted() -> None:
         evaluation = placement.choice.evaluation
         assert "2 cannot schedule extended resource claim" in evaluation.message
         assert evaluation.message.endswith("ResourceClaim default/made could be deleted")
-        carry_out(evaluation, api_of(world))
+        carry_out(evaluation, world.pod("p"), api_of(world), AuditTrail())
         assert evaluation.message.endswith("deletion of ResourceClaim completed")
         assert world.fake.all("ResourceClaim") == []
         world.sync()

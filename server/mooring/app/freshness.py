@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+from mooring.audit.trail import AuditTrail
 from mooring.cluster.sources import Source
 from mooring.framework.handle import Leadership
 
@@ -43,20 +44,22 @@ class Freshness:
 
 
 class FreshLeadership:
-    """Leadership that counts only while the state is fresh. Safe from any thread.
+    """Leadership that counts only while the state is fresh and commits are audited. Safe from any thread.
 
     Attributes:
         election: Whether this process leads, whatever the state's age.
         freshness: Whether the state is recent enough to decide upon.
+        audit: Whether commits will be audited, if nothing may be committed otherwise.
     """
 
-    def __init__(self, election: Leadership, freshness: Freshness) -> None:
+    def __init__(self, election: Leadership, freshness: Freshness, audit: AuditTrail) -> None:
         self.election = election
         self.freshness = freshness
+        self.audit = audit
 
     def is_leader(self) -> bool:
         """Return whether this process leads, by a state that is young enough to decide upon."""
-        return not self.freshness.stale() and self.election.is_leader()
+        return not self.freshness.stale() and not self.audit.fault() and self.election.is_leader()
 
     def leader(self) -> str:
         """Who leads."""

@@ -94,6 +94,25 @@ class RecordingOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """Whether and how the process keeps an audit log.
+
+    Attributes:
+        file: The log's file; "" = none, "-" = the standard output.
+        max_bytes: When a file of it is full.
+        keep: How many full files are kept.
+        fail_closed: Commit nothing while the log can't be written.
+        reads: The calls that change nothing and are logged nevertheless, by name; ``*`` = all.
+    """
+
+    file: str = ""
+    max_bytes: int = 100 << 20
+    keep: int = 10
+    fail_closed: bool = False
+    reads: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class ElectionOptions:
     """Overrides of the configuration's leaderElection; None = as configured. Times are in seconds.
 
@@ -156,6 +175,7 @@ class ServerOptions:
         decisions: The memory of decisions.
         reload: Import plugins again when their files change; for development alone.
         recording: Whether all is recorded.
+        audit: The audit log.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
     """
 
@@ -173,6 +193,7 @@ class ServerOptions:
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
     reload: bool = False
     recording: RecordingOptions = field(default_factory=RecordingOptions)
+    audit: AuditOptions = field(default_factory=AuditOptions)
     tracing: str = ""
 
 
@@ -276,6 +297,7 @@ class SchedulerOptions:
         service: The gRPC listener, which answers what changes nothing; None = none.
         decisions: The memory of decisions.
         recording: Whether all is recorded.
+        audit: The audit log.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
         event_advice: Events about pods that no node takes say what would help.
     """
@@ -292,5 +314,6 @@ class SchedulerOptions:
     service: Options | None = None
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
     recording: RecordingOptions = field(default_factory=RecordingOptions)
+    audit: AuditOptions = field(default_factory=AuditOptions)
     tracing: str = ""
     event_advice: bool = False

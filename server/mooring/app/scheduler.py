@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mooring import config
+from mooring.app.audit import audit_of, audited_run, reload_recorder
 from mooring.app.connection import ApiServerConnection, with_pace
 from mooring.app.decisions import DecisionMemory, advice_from
 from mooring.app.election import binding_seconds, election_of, end_election, lease_times, with_election
@@ -29,6 +30,7 @@ from mooring.app.sources import check_read_kinds, readers_of
 from mooring.app.start_log import log_configuration
 from mooring.app.tracing import tracer_for
 from mooring.app.warm_up import warm_up
+from mooring.audit.trail import AuditTrail
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.raw_objects import RawObjects
@@ -97,6 +99,7 @@ def run_scheduler(
 
     parts = _assemble(options, metrics, give_up)
     with ExitStack() as running:
+        running.callback(parts.audit.stop)
         parts.end_tracing(running)
         pages = _pages(options, parts, metrics)
         if pages is not None:
@@ -112,6 +115,7 @@ def run_scheduler(
         parts.follow_cluster(running)
         parts.start_recording(options, metrics, running)
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
+        running.enter_context(audited_run(parts.audit, lambda: parts.core.configuration.hash))
         if not warm_up(parts.source, parts.core.state, stop):
             return True
         parts.core.measuring.start()
@@ -173,6 +177,11 @@ class _SchedulerParts:
     election: LeaderElection | None
     decides: DecidingParts
 
+    @property
+    def audit(self) -> AuditTrail:
+        """Takes the events about pods that are bound and evicted."""
+        return self.decides.leadership.audit
+
     def end_tracing(self, running: ExitStack) -> None:
         """Send the last traces when ``running`` ends."""
         if self.decides.tracer is not None:
@@ -194,7 +203,12 @@ class _SchedulerParts:
             return with_election(found, options.election, LEASE)
 
         file, in_force = options.engine.config, self.core.configuration
-        tell = partial(self.tell, action="Reload")
+        recorded = reload_recorder(self.audit, lambda: self.core.configuration.hash)
+
+        def tell(reason: str, note: str) -> None:
+            recorded(reason, note)
+            self.tell(reason, note, "Reload")
+
         running.enter_context(followed(file, in_force, read, self._reconfigure, metrics, tell=tell))
 
     def start_recording(self, options: SchedulerOptions, metrics: Metrics, running: ExitStack) -> None:
@@ -240,10 +254,11 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     )
     source = KubernetesSource(core.state, server, _readers(options, core), raw_objects=raw_objects)
     freshness = Freshness(source, options.max_staleness)
-    leadership = FreshLeadership(election or AlwaysLeader(), freshness)
-    cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
-    observer, tracer = SchedulerMetrics(metrics), tracer_for(options.tracing, "mooring-scheduler")
     memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
+    audit = audit_of(options.audit, metrics, memory.decisions, AuditTrail())
+    leadership = FreshLeadership(election or AlwaysLeader(), freshness, audit)
+    cycle = BindingCycle(core.engine, leadership=leadership, api=cluster, gate=audit.require_writable)
+    observer, tracer = SchedulerMetrics(metrics), tracer_for(options.tracing, "mooring-scheduler")
     collaborators = Collaborators(
         engine=core.engine,
         committer=Committer(cycle),
@@ -254,6 +269,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         observer=observer,
         clock=SystemClock(),
         decisions=memory.decisions,
+        audit=audit,
         tracer=tracer,
         sender=server,
     )

@@ -19,6 +19,7 @@ from mooring.cluster.sources import KubernetesSource
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.scheduler import Scheduler
 from mooring.service.backend import Backend, Limits
+from mooring.service.calls.audit import ListenerAudit
 from mooring.service.calls.slots import Slots
 from mooring.service.server import Server, build
 from mooring.service.services import Servicers
@@ -60,7 +61,8 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         return None
     core, slots = parts.core, Slots(ANSWER_SLOTS, MAX_ABANDONED)
     slots.give_way_to(parts.scheduler.is_deciding)
-    service = replace(options.service, read_only=True, decode=Decoder().pod)
+    audit = ListenerAudit(parts.leadership.audit, options.audit.reads)
+    service = replace(options.service, read_only=True, decode=Decoder().pod, audit=audit)
     backend = Backend(
         engine=core.engine,
         committer=parts.committer,
@@ -86,6 +88,7 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         decisions=parts.memory.decisions,
         repeater=parts.memory.repeater,
         queue=parts.scheduler.queue.list_pods,
+        audit=parts.leadership.audit,
     )
     servicers = Servicers.of(backend, measured=options.serving is not None)
     ready, fault = parts.leadership.freshness.not_ready, parts.fault

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mooring import __version__, config
+from mooring.app.audit import audit_of, audited_run, reload_recorder
 from mooring.app.bridge import Decoder, PushBridge, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import binding_seconds, election_of, end_election, with_election
@@ -27,6 +28,7 @@ from mooring.app.sources import api_server_of, check_read_kinds, source_of
 from mooring.app.start_log import log_configuration
 from mooring.app.tracing import tracer_for
 from mooring.app.warm_up import warm_up
+from mooring.audit.trail import AuditTrail, LoggedTrail
 from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
@@ -38,6 +40,7 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.leadership import LeaderElection
 from mooring.service.backend import Backend, Limits
+from mooring.service.calls.audit import ListenerAudit
 from mooring.service.calls.slots import Slots
 from mooring.service.in_flight import PodsInFlight
 from mooring.service.server import build
@@ -104,7 +107,12 @@ def serve(
     extender = _extender(options, servicers, decisions.tracer)
     server = build(
         servicers.services(),
-        replace(options.service, binds=decisions.api is not None, decode=Decoder().pod),
+        replace(
+            options.service,
+            binds=decisions.api is not None,
+            decode=Decoder().pod,
+            audit=ListenerAudit(decisions.audit, options.audit.reads),
+        ),
         metrics=metrics,
         slots=slots.plugins,
         session_slots=slots.sessions,
@@ -113,6 +121,8 @@ def serve(
         tracer=decisions.tracer,
     )
     with ExitStack() as running:
+        running.callback(decisions.audit.stop)
+        running.enter_context(audited_run(decisions.audit, lambda: decisions.core.configuration.hash))
         running.callback(slots.commits.stop)
         running.callback(slots.sessions.stop)
         decisions.start(metrics, running)
@@ -179,6 +189,7 @@ class _Decisions:
     api: KubernetesApi | None
     memory: DecisionMemory
     tracer: Tracer | None
+    audit: AuditTrail
 
     def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
@@ -212,6 +223,7 @@ class _Decisions:
             decisions=self.memory.decisions,
             repeater=self.memory.repeater,
             in_flight=self._in_flight(metrics),
+            audit=self.audit,
         )
 
     def _in_flight(self, metrics: Metrics) -> PodsInFlight | None:
@@ -263,7 +275,10 @@ class _Decisions:
             return with_election(found, self.options.election, LEASE)
 
         file, in_force = self.options.engine.config, self.core.configuration
-        running.enter_context(followed(file, in_force, read, self._reconfigure, metrics, plugins=plugins))
+        tell = reload_recorder(self.audit, lambda: self.core.configuration.hash)
+        running.enter_context(
+            followed(file, in_force, read, self._reconfigure, metrics, tell=tell, plugins=plugins)
+        )
 
     def _plugins_in_force(self) -> list[type[Plugin[Any]]]:
         profiles = self.core.engine.profiles.values()
@@ -327,16 +342,19 @@ def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None
     )
     gates = options.engine.gates
     source = source_of(options.source, core.state, server, core.engine.profiles.values(), gates)
+    memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
+    audit = audit_of(options.audit, metrics, memory.decisions, LoggedTrail())
     return _Decisions(
         options,
         core,
         source,
         Freshness(source, options.max_staleness),
-        BindingCycle(core.engine, api=api, leadership=election),
+        BindingCycle(core.engine, api=api, leadership=election, gate=audit.require_writable),
         election,
         api,
-        DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording),
+        memory,
         tracer_for(options.tracing, "mooring"),
+        audit,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mooring.app.embedding import Option
-from mooring.app.options import DecisionOptions, EngineOptions, RecordingOptions
+from mooring.app.options import AuditOptions, DecisionOptions, EngineOptions, RecordingOptions
 from mooring.app.owners import OWNERS
 from mooring.cli.values import (
     Kind,
@@ -220,6 +220,39 @@ def recording_options(args: argparse.Namespace, directory: str) -> RecordingOpti
         annotations=args.record_annotations,
     )
     return RecordingOptions(directory, limits)
+
+
+def add_audit(flags: Flags) -> None:
+    """Add the flags of the audit log."""
+    flags, kept = flags.group("Audit flags"), AuditOptions()
+    text = "write who reserved, bound, evicted or was refused what, as JSON lines; - = standard output"
+    flags.add("audit-log", "FILE", "", text)
+    text = "begin a new file when the audit log is larger than this"
+    flags.add("audit-log-max-bytes", "BYTES", str(kept.max_bytes), text, positive)
+    flags.add(
+        "audit-log-keep", "COUNT", str(kept.keep), "number of full files of the audit log to keep", count
+    )
+    flags.switch("audit-fail-closed", "commit nothing while the audit log can't be written")
+    text = "write calls that change nothing, too: an RPC such as GetObject, or * for all"
+    flags.many("audit-read", "RPC", text)
+
+
+def audit_options(args: argparse.Namespace) -> AuditOptions:
+    """Return the options from the flags of ``add_audit``.
+
+    Raises:
+        InvalidArgumentError: Another flag needs ``--audit-log``.
+    """
+    if not args.audit_log and (args.audit_fail_closed or args.audit_read):
+        flag = "--audit-fail-closed" if args.audit_fail_closed else "--audit-read"
+        raise InvalidArgumentError.at(flag, "needs --audit-log, which names the file")
+    return AuditOptions(
+        args.audit_log,
+        args.audit_log_max_bytes,
+        args.audit_log_keep,
+        fail_closed=args.audit_fail_closed,
+        reads=frozenset(args.audit_read),
+    )
 
 
 def add_tracing(flags: Flags) -> None:

@@ -14,6 +14,7 @@ from mooring.cli.flags import (
     CONFIGURATION,
     Commands,
     Flags,
+    add_audit,
     add_command,
     add_deciding,
     add_decisions,
@@ -21,6 +22,7 @@ from mooring.cli.flags import (
     add_recording,
     add_self_check,
     add_tracing,
+    audit_options,
     certificate_files,
     decision_options,
     engine_options,
@@ -70,6 +72,7 @@ def add(commands: Commands) -> None:
     add_self_check(flags)
     add_decisions(flags)
     add_recording(flags)
+    add_audit(flags)
     add_tracing(flags)
     _add_service(flags.group("gRPC serving flags"))
     cluster.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
@@ -141,6 +144,7 @@ def _scheduler_options(args: argparse.Namespace, options: tuple[Option, ...]) ->
         service=_service_options(args),
         decisions=decision_options(args),
         recording=recording_options(args, args.record_to),
+        audit=audit_options(args),
         tracing=args.tracing_config_file,
         event_advice=args.event_advice,
         serving=serving_options(args, flag_values(args)) if serves else None,

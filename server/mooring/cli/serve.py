@@ -15,6 +15,7 @@ from mooring.cli.flags import (
     CONFIGURATION,
     Commands,
     Flags,
+    add_audit,
     add_command,
     add_deciding,
     add_decisions,
@@ -23,6 +24,7 @@ from mooring.cli.flags import (
     add_recording,
     add_self_check,
     add_tracing,
+    audit_options,
     certificate_files,
     decision_options,
     engine_options,
@@ -65,6 +67,7 @@ def add(commands: Commands) -> None:
     add_self_check(flags)
     add_decisions(flags)
     add_recording(flags)
+    add_audit(flags)
     add_tracing(flags)
     _add_serving(flags.group("Serving flags"))
     _add_extender(flags.group("Extender flags"))
@@ -179,6 +182,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         decisions=decision_options(args),
         reload=args.reload,
         recording=recording_options(args, args.record_to),
+        audit=audit_options(args),
         tracing=args.tracing_config_file,
     )
 

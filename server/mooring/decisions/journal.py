@@ -219,11 +219,15 @@ class DecisionJournal:
         run = self._run_of(seq)
         return None if run is None else run.batch
 
-    def number_of(self, record: Record) -> int | None:
-        """Return the number of a record that was added; None when it is forgotten."""
-        for run in reversed(self._runs_from(0)):
-            if record in run.records:
-                return run.first + run.records.index(record)
+    def number_of(self, entry: Entry) -> int | None:
+        """Return the number of a record that was added, or of a batch's first; None if it is forgotten."""
+        with self._lock:
+            self._number()
+            for run in reversed(self._sorts[_SORT_OF[entry.kind]].runs):
+                if run.batch is entry:
+                    return run.first
+                if entry in run.records:
+                    return run.first + run.records.index(entry)
         return None
 
     def after(

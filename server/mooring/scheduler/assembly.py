@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cmp_to_key, partial
 from typing import Any
 
+from mooring.audit.trail import AuditTrail
 from mooring.decisions.decisions import Decisions
 from mooring.framework import Clock, ClusterApi, Pod, PreEnqueuePlugin, Status
 from mooring.framework.batch import KeyedSort
@@ -59,6 +60,7 @@ class Collaborators:
         observer: Records measurements.
         clock: The time.
         decisions: The journal of decisions; None = none is written.
+        audit: Takes the events about pods that are bound and evicted.
         tracer: Decides which attempts are traced; None = none.
         sender: Sends bindings ahead; None = threads wait for the answers.
     """
@@ -72,6 +74,7 @@ class Collaborators:
     observer: SchedulerObserver
     clock: Clock
     decisions: Decisions | None = None
+    audit: AuditTrail = field(default_factory=AuditTrail)
     tracer: Tracer | None = None
     sender: Sender | None = None
 
@@ -103,7 +106,7 @@ def build_scheduler(
     waiting = engine.profiles.waiting
     grouping = on.gates.enabled(GROUPS_GATE)
     preemptions = Preemptions(
-        engine.state, cluster, waiting, statuses, recorder, observer, clock, grouping=grouping
+        engine, cluster, statuses, recorder, observer, clock, on.audit, grouping=grouping
     )
     queue = _queue(on, preemptions, times, wake, longest_wait)
     changes = ChangeFeed(queue, engine.state, engine.profiles, on.gates, waiting, wake.set)
@@ -121,6 +124,7 @@ def build_scheduler(
         preemptions=preemptions,
         cluster=cluster,
         group_statuses=GroupStatusWriter(cluster, clock),
+        audit=on.audit,
         expect=statuses.expect_binding if on.gates.enabled(EXPECTATION_GATE) else None,
         recorder=recorder,
         leadership=on.leadership,

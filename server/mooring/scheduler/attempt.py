@@ -85,13 +85,15 @@ class AttemptLog:
     engine: Engine
     clock: Clock
 
-    def selected(self, attempt: Attempt, choice: Choice) -> None:
+    def selected(self, attempt: Attempt, choice: Choice) -> Record | None:
         """Note that the pod of ``attempt`` has got a node, to which it is being bound."""
-        if self.decisions is not None:
-            record = self._about(attempt, DecisionKind.SCHEDULE)
-            record.state_version = _version(attempt, choice)
-            write_choice(record, choice)
-            self.decisions.add(record, choice)
+        if self.decisions is None:
+            return None
+        record = self._about(attempt, DecisionKind.SCHEDULE)
+        record.state_version = _version(attempt, choice)
+        write_choice(record, choice)
+        self.decisions.add(record, choice)
+        return record
 
     def failed(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Note that the pod of ``attempt`` has got no node, or that it could not be bound to it."""

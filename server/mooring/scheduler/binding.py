@@ -17,7 +17,10 @@ from typing import NoReturn
 
 import msgspec
 
+from mooring.audit.event import OK, OWN, AuditedPod, AuditEvent, AuditKind
+from mooring.decisions.records import Record
 from mooring.framework import BindOutcome, Pod
+from mooring.framework.errors import MooringError
 from mooring.framework.handle import BindingAnswer
 from mooring.runtime.answers import Choice
 from mooring.runtime.commit.extension_points import Committed
@@ -100,12 +103,14 @@ class _Binding(msgspec.Struct, frozen=True):
         attempt: The pod and its attempt.
         reservation: Its place.
         counts: The numbers of its nodes.
+        record: The decision; None = none is remembered.
         span: The attempt's trace; None = it isn't traced.
     """
 
     attempt: Attempt
     reservation: Reservation
     counts: Counts
+    record: Record | None
     span: Span | None
 
 
@@ -148,8 +153,9 @@ class Binders:
 
     def begin_binding(self, attempt: Attempt, reservation: Reservation, choice: Choice) -> None:
         """Bind a pod that has its place by ``choice`` and passed Permit, or waits there."""
-        self._components.attempts.selected(attempt, choice)
-        binding = _Binding(attempt, reservation, (choice.evaluated, choice.feasible), current_span())
+        record = self._components.attempts.selected(attempt, choice)
+        counts = choice.evaluated, choice.feasible
+        binding = _Binding(attempt, reservation, counts, record, current_span())
         if not self._waits(attempt.item.uid):
             # Events that happen from now on can't help a pod that has its node.
             self._components.queue.end_attempt(attempt.item.uid)
@@ -166,8 +172,9 @@ class Binders:
         for one in placed:
             attempt, choice, reservation = one.attempt, one.placed.choice, one.placed.reservation
             if reservation is not None:
-                self._components.attempts.selected(attempt, choice)
-                bindings.append(_Binding(attempt, reservation, (choice.evaluated, choice.feasible), None))
+                record = self._components.attempts.selected(attempt, choice)
+                counts = choice.evaluated, choice.feasible
+                bindings.append(_Binding(attempt, reservation, counts, record, None))
         self._components.queue.end_attempt(*[binding.attempt.item.uid for binding in bindings])
         self._placed += bindings
         self._take_turns()
@@ -255,13 +262,31 @@ class Binders:
             return False
         except Exception as error:  # noqa: BLE001 - a defect is logged
             failure = failed(error, log, f"binding pod {attempt.pod.key} to node {node_name}")
+            reason = error.reason if isinstance(error, MooringError) else type(error).__name__
+            self._tell(binding, reason, failure.message)
             self._failed(attempt, replace(failure, node=node_name))
             return False
         if not status.ok:
+            self._tell(binding, status.code.name, status.message)
             self._failed(attempt, rejected_by_plugin(status, node_name))
             return False
         self._bound(attempt, node_name, binding.counts)
+        self._tell(binding)
         return True
+
+    def _tell(self, binding: _Binding, outcome: str = OK, message: str = "") -> None:
+        """Record how a binding ended."""
+        commit = binding.reservation.commit
+        event = AuditEvent(
+            kind=AuditKind.COMMIT,
+            call="Schedule+Bind",
+            who=OWN,
+            pods=(AuditedPod.of(commit.pod, commit.node_name),),
+            configuration=commit.profile.key,
+            outcome=outcome,
+            message=message,
+        )
+        self._components.audit.record(event, binding.record)
 
     def _progress(self, pod: Pod) -> UntilStopped:
         """Return what ends a binding early: of a pod in a group, only while it waits at Permit.

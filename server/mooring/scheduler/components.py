@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from mooring.audit.trail import AuditTrail
 from mooring.framework import Clock, ClusterApi
 from mooring.framework.handle import Leadership
 from mooring.runtime.commit.binding_cycle import Expect
@@ -51,6 +52,7 @@ class Components:
         preemptions: Evicts victims.
         cluster: The API server's objects, to which proposed changes are made.
         group_statuses: Writes the conditions of groups.
+        audit: Takes the events about pods that are bound and evicted.
         expect: Called for pods that have a node and are not bound at once; None = not needed.
         recorder: Writes Events about it.
         leadership: Whether anything may be committed.
@@ -71,6 +73,7 @@ class Components:
     preemptions: Preemptions
     cluster: ClusterApi
     group_statuses: GroupStatusWriter
+    audit: AuditTrail
     expect: Expect | None
     recorder: EventRecorder
     leadership: Leadership

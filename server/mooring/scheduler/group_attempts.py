@@ -18,7 +18,7 @@ from mooring.scheduler.attempt import Attempt, DecidedGroup
 from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget
 from mooring.scheduler.components import Components
-from mooring.scheduler.preemption import CLUSTER, Preemptor
+from mooring.scheduler.preemption import CLUSTER, Preemptor, carry_out_remedy
 from mooring.scheduler.queue import QueuedGroup, QueuedPod
 from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
@@ -101,7 +101,7 @@ class GroupAttempts:
         tried, unknown = self._tried_now(attempt)
         if not tried:
             return Status.error("bindings of its pods are not known yet") if unknown else SUCCESS
-        components.committer.require_leader()
+        components.committer.require_may_commit()
         info = PodGroupInfo(item.group, tuple(member.pod for member in tried))
         decision = components.engine.decide_group(info, attempt.profile, progress=attempt.budget)
         attempt.decided = DecidedGroup(info, decision.state_version, decision.room)
@@ -109,7 +109,7 @@ class GroupAttempts:
         if decision.preemption is not None:
             components.observer.group_preemption(decision.preemption.status.code.label)
         status = decision.status
-        self._make_rooms(decision)
+        self._make_rooms(attempt, decision)
         if status.ok:
             status = self._commit(attempt, decision)
         else:
@@ -118,10 +118,11 @@ class GroupAttempts:
         # For the queue, a group was rejected if preemption was tried for it, even if that failed.
         return status if decision.preemption is None else Status.unschedulable()
 
-    def _make_rooms(self, decision: GroupDecision) -> None:
+    def _make_rooms(self, attempt: _GroupAttempt, decision: GroupDecision) -> None:
         """Carry out what PodGroupPostFilter found."""
+        components, pod = self._components, attempt.item.pods[0].pod
         for remedy in decision.preemption.remedies if decision.preemption is not None else ():
-            remedy.carry_out(self._components.cluster)
+            carry_out_remedy(remedy, pod, components.cluster, components.audit)
 
     def _group(self, attempt: _GroupAttempt) -> PodGroup | None:
         """Return the group as it is now, which is what is tried; None when it is gone."""

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from mooring.framework import Clock, ClusterApi, Pod, Remedy, Status, WaitingPods
+from mooring.audit.event import OK, OWN, AuditedPod, AuditEvent, AuditKind
+from mooring.audit.trail import AuditTrail
+from mooring.framework import Clock, ClusterApi, Pod, Remedy, Status
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import Condition, PodGroup
-from mooring.framework.state import ClusterState
 from mooring.runtime.answers import Evaluation
+from mooring.runtime.engine import Engine
 from mooring.scheduler.pod_status import PodStatusWriter, changed_condition
 from mooring.scheduler.recorder import EventNote, EventRecorder
 from mooring.telemetry.scheduler_observer import SchedulerObserver
@@ -79,13 +82,13 @@ class Preemptions:
     Safe from any thread.
 
     Args:
-        state: Who is where.
+        engine: Knows who is where, and which pods wait at Permit: these need no deletion.
         cluster: The API server, through which pods are deleted.
-        waiting: The pods that wait at Permit: these need no deletion.
         statuses: The writer that clears nominations.
         recorder: Writes Events about it.
         observer: Counts the victims.
         clock: The time.
+        audit: Takes the events about victims that are deleted.
         grouping: The pods of a group are tried together, so that it is the group for which room is made.
 
     Attributes:
@@ -94,24 +97,25 @@ class Preemptions:
 
     def __init__(
         self,
-        state: ClusterState,
+        engine: Engine,
         cluster: ClusterApi,
-        waiting: WaitingPods,
         statuses: PodStatusWriter,
         recorder: EventRecorder,
         observer: SchedulerObserver,
         clock: Clock,
+        audit: AuditTrail,
         *,
         grouping: bool = False,
     ) -> None:
         self._grouping = grouping
-        self._state = state
+        self._state = engine.state
         self._cluster = cluster
-        self._waiting = waiting
+        self._waiting = engine.profiles.waiting
         self._statuses = statuses
         self._recorder = recorder
         self._observer = observer
         self._clock = clock
+        self._audit = audit
         self._lock = threading.Lock()
         self._running: dict[str, str] = {}
         self.revision = 0
@@ -198,6 +202,11 @@ class Preemptions:
                 failed()
 
     def _delete(self, preemptor: Preemptor, node_name: str, victim: Pod, plugin: str) -> None:
+        self._audit.require_writable()
+        with evicting(self._audit, "Preempt", AuditedPod.of(victim, node_name), f"for {preemptor.name}"):
+            self._evict(preemptor, node_name, victim, plugin)
+
+    def _evict(self, preemptor: Preemptor, node_name: str, victim: Pod, plugin: str) -> None:
         waiting = self._waiting.get(victim.metadata.uid)
         note = f"Preempted by {preemptor.kind} {preemptor.uid} on node {node_name}"
         if waiting is not None and waiting.reject(plugin, "preempted"):
@@ -226,13 +235,41 @@ class Preemptions:
                 self._statuses.clear_nomination(record.pod)
 
 
-def carry_out(evaluation: Evaluation, cluster: ClusterApi) -> None:
+@contextmanager
+def evicting(trail: AuditTrail, call: str, pod: AuditedPod, message: str) -> Iterator[None]:
+    """Record an eviction, or another change that makes room, when it ends."""
+    outcome = OK
+    try:
+        yield
+    except MooringError as error:
+        outcome = error.reason
+        raise
+    finally:
+        trail.record(
+            AuditEvent(
+                kind=AuditKind.EVICTION, call=call, who=OWN, pods=(pod,), outcome=outcome, message=message
+            )
+        )
+
+
+def carry_out_remedy(remedy: Remedy, pod: Pod, cluster: ClusterApi, audit: AuditTrail) -> None:
+    """Make a proposed change for ``pod``.
+
+    Raises:
+        MooringError: It failed, or may not be audited.
+    """
+    audit.require_writable()
+    with evicting(audit, "CarryOut", AuditedPod.of(pod), remedy.proposal):
+        remedy.carry_out(cluster)
+
+
+def carry_out(evaluation: Evaluation, pod: Pod, cluster: ClusterApi, audit: AuditTrail) -> None:
     """Make the proposed change, if there is one; the status of PostFilter then has the outcome."""
     remedy = evaluation.state.get(Remedy, Remedy)
     if remedy is None:
         return
     try:
-        remedy.carry_out(cluster)
+        carry_out_remedy(remedy, pod, cluster, audit)
     except MooringError as error:
         evaluation.post_filter = Status.error(error.message)
         return

@@ -246,7 +246,7 @@ class Scheduler:
     def _no_node(self, attempt: Attempt, choice: Choice) -> SchedulingFailure:
         """Return why no node takes the pod, and make room if that helps."""
         evaluation, pod, engine = choice.evaluation, attempt.pod, self._components.engine
-        carry_out(evaluation, self._components.cluster)
+        carry_out(evaluation, pod, self._components.cluster, self._components.audit)
         calls = engine.calls(attempt.profile, attempt.budget)
         # Extenders take part only if a private copy was evaluated, and nothing waits for them.
         with engine.state.lock if evaluation.cluster is engine.state else nullcontext():

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 import grpc
 
+from mooring.audit.trail import AuditTrail, LoggedTrail
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.listed_pod import ListedPod
 from mooring.decisions.repeating import Repeater
@@ -164,6 +165,7 @@ class Backend:
         sessions: The sessions over the engine's state.
         session_slots: The threads for calls about sessions, which take no place of others.
         advisor: Remembers what would help pods.
+        audit: Takes the events about what calls change.
         decisions: The journal of decisions; None = none is noted, such as in sessions.
         repeater: Makes decisions again; None = that can't be done.
         queue: The scheduler's queue; None = there is no scheduler.
@@ -202,6 +204,7 @@ class Backend:
     queue: Callable[[], Sequence[ListedPod]] | None = None
     work: Work | None = None
     in_flight: PodsInFlight | None = None
+    audit: AuditTrail = field(default_factory=LoggedTrail)
     advisor: Advisor = field(default_factory=Advisor)
     pages: Pages = field(default_factory=Pages)
     streams: EndOfStreams = field(default_factory=EndOfStreams)

@@ -11,6 +11,7 @@ import grpc
 import numpy as np
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from mooring.audit.event import OK, AuditEvent, AuditKind
 from mooring.framework import Int32s, Node, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.handle import address_of
@@ -18,7 +19,7 @@ from mooring.framework.label_selector import EVERYTHING, LabelMatcher
 from mooring.framework.objects import Pod
 from mooring.framework.sources import SourceStatus
 from mooring.service.backend import Backend, PushReceiver
-from mooring.service.calls import audit
+from mooring.service.calls.audit import behind
 from mooring.service.calls.pages import PAGE_BYTES, FoundList, ListPage, fill
 from mooring.service.pod_list import find_pods, summary
 from mooring.service.wire.columns import put
@@ -202,7 +203,7 @@ class ClusterServicer(ClusterServiceServicer):
         client = asking_client().name
         result = self._pushes().push_objects(request, client)
         if result.applied_count:
-            audit.pushed("PushObjects", client, request.source, f"{result.applied_count} events")
+            self._pushed("PushObjects", client, request.source, f"{result.applied_count} events")
         return pb.PushObjectsResponse(
             provenance=self._provenance(),
             next_sequence=result.next_sequence,
@@ -215,8 +216,25 @@ class ClusterServicer(ClusterServiceServicer):
     ) -> pb.RemoveSourceResponse:
         client = asking_client().name
         self._pushes().remove_source(request, client)
-        audit.pushed("RemoveSource", client, request.source, "removed")
+        self._pushed("RemoveSource", client, request.source, "removed")
         return pb.RemoveSourceResponse(provenance=self._provenance())
+
+    def _pushed(self, call: str, client: str, source: str, message: str) -> None:
+        """Record that a client changed the objects of a source."""
+        backend = self._backend
+        backend.audit.record(
+            AuditEvent(
+                kind=AuditKind.PUSH,
+                call=call,
+                who=client,
+                behind=behind(asking_client()),
+                peer=asking_client().peer,
+                source=source,
+                version=backend.engine.state.version,
+                outcome=OK,
+                message=message,
+            )
+        )
 
     def _pushes(self) -> PushReceiver:
         if self._backend.pushes is None:

@@ -15,6 +15,7 @@ import grpc
 
 from mooring.framework.errors import MooringError
 from mooring.service.calls.access import asks_place, permitted
+from mooring.service.calls.audit import ListenerAudit
 from mooring.service.calls.namespaces import PodDecoder, no_pod
 from mooring.service.calls.slots import Slots
 from mooring.serving.access.access import Access
@@ -57,6 +58,7 @@ class Options:
         decode: Decodes the pods in requests, for rights by namespace.
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No call may bind, reserve or push.
+        audit: Records calls that are refused or read; None = none are.
         reflection: Offers server reflection; on loopback it is offered anyway.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
         max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a
@@ -82,6 +84,7 @@ class Options:
     decode: PodDecoder = no_pod
     binds: bool = False
     read_only: bool = False
+    audit: ListenerAudit | None = None
     reflection: bool = False
     transport_threads: int = 512
     max_concurrent_calls: int = 128
@@ -197,7 +200,8 @@ def build(
 
     def layer(behavior: Behavior, method: str) -> Behavior:
         behavior = admitted(behavior, admission.pool_of(method))
-        return identified(permitted(behavior, method, rule, options.decode), rule)
+        behavior = identified(permitted(behavior, method, rule, options.decode), rule)
+        return behavior if options.audit is None else options.audit.layer(behavior, method, rule)
 
     calls = CallListener(
         options.listen,

@@ -62,6 +62,7 @@ class Metrics:
         self._plugins()
         self._calls()
         self._protection()
+        self._audit()
 
     def _decisions(self) -> None:
         self.schedule_attempts = self._counters(
@@ -198,6 +199,15 @@ class Metrics:
         )
         self.abandoned_workers = self._gauge(
             "mooring_abandoned_workers", "Threads still running a plugin after their call's deadline."
+        )
+
+    def _audit(self) -> None:
+        self.audit_written = self._counter("mooring_audit_written_events", "Events written to the audit log.")
+        self.audit_lost = self._counter(
+            "mooring_audit_lost_events", "Events that were not written to the audit log: too many waited."
+        )
+        self.audit_waiting = self._gauge(
+            "mooring_audit_waiting_events", "Events of the audit log that wait to be written."
         )
 
     def scrape(self, read: Callable[[], Iterable[Metric]]) -> None:

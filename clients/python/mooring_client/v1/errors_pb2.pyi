@@ -131,6 +131,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION. The pages of a list are kept for a minute, and these are forgotten, or another process has them. List from
     the beginning.
     """
+    ERROR_REASON_AUDIT_UNWRITABLE: _ErrorReason.ValueType  # 42
+    """UNAVAILABLE. The audit log can't be written, and this server commits nothing without it. Retry at another replica, or with
+    backoff.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call failed."""
@@ -240,6 +244,10 @@ ERROR_REASON_PLUGIN_UNAVAILABLE: ErrorReason.ValueType  # 40
 ERROR_REASON_PAGE_TOKEN_STALE: ErrorReason.ValueType  # 41
 """FAILED_PRECONDITION. The pages of a list are kept for a minute, and these are forgotten, or another process has them. List from
 the beginning.
+"""
+ERROR_REASON_AUDIT_UNWRITABLE: ErrorReason.ValueType  # 42
+"""UNAVAILABLE. The audit log can't be written, and this server commits nothing without it. Retry at another replica, or with
+backoff.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
 

@@ -58,6 +58,7 @@ class BindingCycle:
         api: Finds out the outcome of a binding; None without an API server.
         clock: The time.
         settling_seconds: How long an unanswered binding may still take effect.
+        gate: Raises a MooringError while nothing may be committed, also by the leader. It is open by default.
 
     Attributes:
         engine: The engine.
@@ -72,6 +73,7 @@ class BindingCycle:
         api: ClusterApi | None = None,
         clock: Clock | None = None,
         settling_seconds: float = SETTLING_SECONDS,
+        gate: Callable[[], None] = lambda: None,
     ) -> None:
         self.engine = engine
         self.reservations = Reservations()
@@ -80,6 +82,7 @@ class BindingCycle:
         self._api = api
         self._clock = clock or SystemClock()
         self._settling = settling_seconds
+        self._gate = gate
         self._resolver = Resolver(self._resolve, self._clock)
         engine.state.subscribe(self._heard)
 
@@ -99,6 +102,15 @@ class BindingCycle:
             UnavailableError: Another process holds it (NOT_LEADER).
         """
         require_leader(self._leadership)
+
+    def require_may_commit(self) -> None:
+        """Require the lease, and what the gate requires; what is given back needs the lease alone.
+
+        Raises:
+            MooringError: Another process holds it (NOT_LEADER), or the gate is closed.
+        """
+        self.require_leader()
+        self._gate()
 
     def reserve(self, reservation: Reservation, progress: Progress | None) -> Status:
         """Run Reserve for a pod that was just assumed; nothing is left of it unless that succeeds."""
@@ -285,7 +297,7 @@ class BindingCycle:
 
     def _check_again(self, reservation: Reservation) -> None:
         """Check right before the binding, since PreBind may have taken long."""
-        self.require_leader()
+        self.require_may_commit()
         self._check_place(reservation)
 
     def _check_place(self, reservation: Reservation) -> None:

@@ -63,6 +63,10 @@ class Committer:
         """
         self._cycle.require_leader()
 
+    def require_may_commit(self) -> None:
+        """Require that pods may be placed; see ``BindingCycle``."""
+        self._cycle.require_may_commit()
+
     def place_pod(
         self,
         pod: Pod,
@@ -115,7 +119,7 @@ class Committer:
         Raises:
             MooringError: As ``reserve_pod``.
         """
-        self._cycle.require_leader()
+        self._cycle.require_may_commit()
         uid = pod.metadata.uid
         self.reservations.lock_pod(uid, progress or NoDeadline())
         handed_on = False
@@ -206,7 +210,7 @@ class Committer:
         progress: Progress | None = None,
     ) -> PlacedColumns:
         """``place_reserved`` for the first of some pods, see ``reserve_in_turn``."""
-        self._cycle.require_leader()
+        self._cycle.require_may_commit()
         pods = templates, indices, names, uids
         return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, progress=progress)
 
@@ -218,7 +222,7 @@ class Committer:
         progress: Progress | None = None,
     ) -> list[PlacedPod]:
         """``begin_placing`` for the first of some pods, see ``placement.begin_placing_in_turn``."""
-        self._cycle.require_leader()
+        self._cycle.require_may_commit()
         return begin_placing_in_turn(self._cycle, templates, indices, pods, progress=progress)
 
     def reserve_pod(
@@ -233,7 +237,7 @@ class Committer:
             NotFoundError: The node is unknown (NODE_NOT_FOUND).
             FailedPreconditionError: The pod is on another node, being deleted or gated.
         """
-        self._cycle.require_leader()
+        self._cycle.require_may_commit()
         with self.reservations.locked_pod(pod.metadata.uid, progress or NoDeadline()):
             held = place_held(self._engine.state, self.reservations, pod.metadata.uid)
             if held is not None and held.node_name == node_name:
@@ -304,7 +308,7 @@ class Committer:
                 the node by now (NODE_NO_LONGER_FITS).
             MooringError: The binding failed.
         """
-        self._cycle.require_leader()
+        self._cycle.require_may_commit()
         with self.reservations.locked_pod(pod.metadata.uid, progress or NoDeadline()):
             known = self.reservations.find_reservation(pod.metadata.uid)
             if known is not None:
@@ -330,7 +334,7 @@ class Committer:
         keep: bool,
     ) -> PlacedPod:
         """Decide, assume, Reserve; then hold the place (``keep``), or Permit, and the pod stays locked."""
-        self._cycle.require_leader()
+        self._cycle.require_may_commit()
         uid = pod.metadata.uid
         self.reservations.lock_pod(uid, progress or NoDeadline())
         handed_on = False

@@ -66,7 +66,7 @@ class GroupCommitter:
         Raises:
             MooringError: The decision failed, or another process leads; nothing is left of it.
         """
-        self._committer.require_leader()
+        self._committer.require_may_commit()
         committed_as = placing(profile)
         for attempt in range(1, MAX_ATTEMPTS + 1):
             decision = self._engine.decide_group(group, profile, seed=seed, progress=progress)

@@ -1,76 +1,182 @@
-"""The audit log: a line for each call that reserves, frees or binds pods, or that changes a source.
-
-The logger is ``mooring.audit``, the level INFO. What is rejected before anything is tried has no line.
-"""
+"""The audit of calls: what they commit, what they are refused, and on request what they read."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
+import grpc
+
+from mooring.audit.event import OK, AuditedPod, AuditEvent, AuditKind
+from mooring.audit.trail import AuditTrail, Decided
 from mooring.framework import Code, Status
-from mooring.framework.errors import MooringError
+from mooring.framework.errors import MooringError, PermissionDeniedError, UnauthenticatedError
+from mooring.framework.state import ClusterState
+from mooring.service.calls.access import right_of
+from mooring.serving.access.access import Access, asking_client
+from mooring.serving.access.clients import Client
+from mooring.serving.calls.identity import client_of, connection_of
+from mooring.serving.calls.layers import Behavior
 
-log = logging.getLogger("mooring.audit")
-
-PODS_A_LINE: Final = 50
-"""Some 7 kB, which log collectors don't split."""
+ALL_READS: Final = "*"
+"""Stands for every call that changes nothing."""
 
 
-class Line:
-    """A line that is written when a commit ends. Set ``outcome`` for another word than "OK"."""
+class CommitEnd:
+    """How a commit ends. Its maker sets what differs from a plain success.
 
-    __slots__ = ("outcome",)
+    Attributes:
+        outcome: As in ``AuditEvent``.
+        message: Likewise.
+        decided: The decision; None = none is remembered.
+    """
+
+    __slots__ = ("decided", "message", "outcome")
 
     def __init__(self) -> None:
-        self.outcome = "OK"
+        self.outcome, self.message = OK, ""
+        self.decided: Decided | None = None
+
+    def by(self, status: Status) -> None:
+        """Set the outcome to that of a status."""
+        self.outcome, self.message = outcome_of_status(status)
 
 
-@contextmanager
-def committing(call: str, client: str, pod: str, uid: str, node: str = "") -> Iterator[Line]:
-    """Write the line of a commit when it ends, with the error's reason when it fails."""
-    line = Line()
+def outcome_of_status(status: Status) -> tuple[str, str]:
+    """Return the outcome and the message for a status: its code, and the reason of an error."""
+    return OK if status.ok else status.code.name, " ".join(status.reasons[: status.code is Code.ERROR])
+
+
+@dataclass(frozen=True, slots=True)
+class CommitAudit:
+    """Records what one call commits.
+
+    Attributes:
+        trail: Takes the events.
+        call: The RPC, with its commit mode if it has one.
+        client: The caller's name.
+        state: The state that is changed.
+    """
+
+    trail: AuditTrail
+    call: str
+    client: str
+    state: ClusterState
+
+    def record(
+        self,
+        pods: tuple[AuditedPod, ...],
+        configuration: str,
+        outcome: str = OK,
+        message: str = "",
+        decided: Decided | None = None,
+    ) -> None:
+        """Record what became of some pods; the arguments are as in ``AuditEvent`` and ``CommitEnd``."""
+        event = AuditEvent(
+            kind=AuditKind.COMMIT,
+            call=self.call,
+            who=self.client,
+            behind=behind(asking_client()),
+            peer=asking_client().peer,
+            pods=pods,
+            version=self.state.version,
+            configuration=configuration,
+            outcome=outcome,
+            message=message,
+        )
+        self.trail.record(event, decided)
+
+    @contextmanager
+    def committing(self, pod: AuditedPod, configuration: str) -> Iterator[CommitEnd]:
+        """Record a commit about ``pod`` when it ends, with the error's reason when it fails."""
+        end = CommitEnd()
+        try:
+            yield end
+        except MooringError as error:
+            end.outcome, end.message = error.reason, ""
+            raise
+        except BaseException as error:
+            end.outcome, end.message = type(error).__name__, ""
+            raise
+        finally:
+            self.record((pod,), configuration, end.outcome, end.message, end.decided)
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerAudit:
+    """Records the calls to a listener that are refused, and on request those that only read.
+
+    Attributes:
+        trail: Takes the events.
+        reads: The RPCs that are recorded although they change nothing; ``ALL_READS`` = all.
+    """
+
+    trail: AuditTrail
+    reads: Collection[str] = ()
+
+    def layer(self, behavior: Behavior, method: str, access: Access) -> Behavior:
+        """Return the behavior of ``method``, recorded; ``access`` says who calls."""
+        name = method.rpartition("/")[2]
+        is_read = name in self.reads or ALL_READS in self.reads
+
+        def call(request: Any, context: grpc.ServicerContext) -> Any:
+            response, error = None, None
+            try:
+                response = behavior(request, context)
+            except MooringError as raised:
+                error = raised
+                raise
+            finally:
+                refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
+                if refused or (is_read and not right_of(method, request).changes):
+                    kind = AuditKind.REFUSAL if refused else AuditKind.READ
+                    client = _client(access, context)
+                    self.trail.record(_call_event(kind, name, request, client, error, response))
+            return response
+
+        return call
+
+
+def behind(client: Client) -> str:
+    """Return the name of the client that passed a call of ``client`` on; "" = none did."""
+    return client.behind.name if client.behind is not None else ""
+
+
+def _client(access: Access, context: grpc.ServicerContext) -> Client:
+    """Return who makes a call, even if it isn't who it says."""
     try:
-        yield line
-    except MooringError as error:
-        line.outcome = error.reason
-        raise
-    except BaseException as error:
-        line.outcome = type(error).__name__
-        raise
-    finally:
-        committed(call, client, pod, uid, node, line.outcome)
+        return client_of(access, context)
+    except MooringError:
+        return connection_of(context)
 
 
-def committed(call: str, client: str, pod: str, uid: str, node: str, outcome: str) -> None:
-    """Write that ``client`` ("" = it has no name) committed a pod, by namespace/name and UID."""
-    log.info(
-        "%s client=%s pod=%s uid=%s node=%s: %s", call, client or "-", pod, uid or "-", node or "-", outcome
+def _call_event(
+    kind: AuditKind, name: str, request: Any, client: Client, error: MooringError | None, response: Any
+) -> AuditEvent:
+    provenance = getattr(response, "provenance", None)
+    reason = error.reason if error is not None else OK
+    return AuditEvent(
+        kind=kind,
+        call=name,
+        who=client.name,
+        behind=behind(client),
+        peer=client.peer,
+        pods=_subject(request),
+        version=getattr(provenance, "state_version", 0),
+        configuration=getattr(provenance, "configuration_hash", ""),
+        outcome="UNAUTHENTICATED" if isinstance(error, UnauthenticatedError) else reason,
+        message="" if error is None else error.message,
     )
 
 
-def committed_together(
-    call: str, client: str, pods: Iterable[tuple[str, str, str, str]], outcome: str = "OK"
-) -> None:
-    """Write that ``call`` did the same for all these pods: namespace, name, UID and node of each.
-
-    PODS_A_LINE share a line: a line each would take as long as the commit itself.
-    """
-    if not log.isEnabledFor(logging.INFO):
-        return
-    told = [f"pod={namespace}/{name} uid={uid} node={node}" for namespace, name, uid, node in pods]
-    for start in range(0, len(told), PODS_A_LINE):
-        some = " ".join(told[start : start + PODS_A_LINE])
-        log.info("%s client=%s %s: %s", call, client or "-", some, outcome)
-
-
-def pushed(call: str, client: str, source: str, outcome: str) -> None:
-    """Write that ``client`` changed the objects of a source."""
-    log.info("%s client=%s source=%s: %s", call, client or "-", source, outcome)
-
-
-def word(status: Status) -> str:
-    """Return the outcome for a status: its code, and the reason of an error."""
-    return "OK" if status.ok else " ".join((status.code.name, *status.reasons[: status.code is Code.ERROR]))
+def _subject(request: Any) -> tuple[AuditedPod, ...]:
+    """Return the pod, the node or the namespace that a request names."""
+    asked = getattr(request, "request", request)
+    pod = getattr(asked, "pod", asked)
+    pod = getattr(pod, "reference", pod)
+    namespace, name, uid = (getattr(pod, field, "") for field in ("namespace", "name", "uid"))
+    node = getattr(asked, "node", "")
+    found = AuditedPod(namespace, name, uid, node if isinstance(node, str) else "")
+    return (found,) if found != AuditedPod() else ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
+from mooring.audit.event import OK, AuditedPod
 from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod, Status
 from mooring.framework.args import FieldError
@@ -19,7 +20,7 @@ from mooring.framework.errors import (
 from mooring.runtime.commit.reservations import ReservationEntry
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
-from mooring.service.calls import audit
+from mooring.service.calls.audit import CommitAudit, CommitEnd
 from mooring.service.calls.pages import FoundList, fill
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import commit_profile
@@ -30,6 +31,9 @@ from mooring.service.wire.outcomes import held_outcome, outcome_of, outcome_word
 from mooring.serving.calls.errors import call_error
 from mooring_client.v1 import objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
+
+NOT_RESERVED = "NOT_RESERVED"
+"""The audit's word for a pod that had no reservation to end."""
 
 LONGEST_NAME = 253
 """Characters in a node's name."""
@@ -45,8 +49,8 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
     state = backend.engine.state
     pod = referenced_pod(state, request.pod, "pod") or _unknown_pod(backend, request.pod)
     profile = commit_profile(backend.engine.profiles, request.profile, pod)
-    noted = _noted(backend, pod, profile, request.node)
-    with audit.committing("Bind", client, pod.key, pod.metadata.uid, request.node) as line, noted as said:
+    audited = _audited(backend, "Bind", client, AuditedPod.of(pod, request.node), profile)
+    with audited as end, _noted(backend, pod, profile, request.node, end) as said:
         committed = backend.committer.bind_pod(pod, request.node, profile, progress=progress)
         status = committed.status
         said.append(status)
@@ -57,7 +61,7 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
                 extension_point="Bind",
             )
         outcome = outcome_of(committed)
-        line.outcome = outcome_word(outcome)
+        end.outcome = outcome_word(outcome)
     return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile))
 
 
@@ -74,15 +78,15 @@ def reserve(
     pod = find_committed_pod(backend.decoder, state, request.pod)
     reject_recreated(backend, pod)
     profile = commit_profile(backend.engine.profiles, request.profile, pod)
-    noted = _noted(backend, pod, profile, request.node)
-    with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line, noted as said:
+    audited = _audited(backend, "Reserve", owner, AuditedPod.of(pod, request.node), profile)
+    with audited as end, _noted(backend, pod, profile, request.node, end) as said:
         reserved = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
         status, outcome = reserved.status, pb.COMMIT_OUTCOME_UNSPECIFIED
         said.append(status)
-        line.outcome = audit.word(status)
+        end.by(status)
         if status.ok:
             outcome = held_outcome(reserved.held)
-            line.outcome = "OK" if reserved.held is None else outcome_word(outcome)
+            end.outcome = OK if reserved.held is None else outcome_word(outcome)
     return pb.ReserveResponse(
         verdict=status_message(status), outcome=outcome, provenance=_provenance(backend, profile)
     )
@@ -100,9 +104,9 @@ def unreserve(
     fields = {"pod.namespace": pod.namespace, "pod.name": pod.name, "pod.uid": pod.uid}
     _check(*(FieldError(path, "is missing") for path, value in fields.items() if not value))
     whose = pod.namespace, pod.name, pod.uid
-    with audit.committing("Unreserve", owner, f"{pod.namespace}/{pod.name}", pod.uid) as line:
+    with _audited(backend, "Unreserve", owner, AuditedPod(*whose)) as end:
         released = backend.committer.unreserve_pod(*whose, owner=owner, progress=progress)
-        line.outcome = "OK" if released else "NOT_RESERVED"
+        end.outcome = OK if released else NOT_RESERVED
     return pb.UnreserveResponse(released=released, provenance=_provenance(backend))
 
 
@@ -125,9 +129,9 @@ def unreserve_many(
     for pod in response.pods:
         progress.check()
         try:
-            with audit.committing("UnreserveMany", owner, "-", pod.uid) as line:
+            with _audited(backend, "UnreserveMany", owner, AuditedPod(uid=pod.uid)) as end:
                 pod.released = committer.unreserve(pod.uid, owner=owner, progress=progress)
-                line.outcome = "OK" if pod.released else "NOT_RESERVED"
+                end.outcome = OK if pod.released else NOT_RESERVED
         except DeadlineExceededError:
             raise
         except MooringError as error:
@@ -208,16 +212,27 @@ def not_recreated(
     return len(uids)
 
 
+def _audited(
+    backend: Backend, call: str, client: str, pod: AuditedPod, profile: Profile | None = None
+) -> AbstractContextManager[CommitEnd]:
+    """Record the commit about ``pod`` when it ends."""
+    engine = backend.engine
+    configuration = engine.profiles.configuration if profile is None else profile.key
+    return CommitAudit(backend.audit, call, client, engine.state).committing(pod, configuration)
+
+
 @contextmanager
-def _noted(backend: Backend, pod: Pod, profile: Profile, node_name: str) -> Iterator[list[Status]]:
+def _noted(
+    backend: Backend, pod: Pod, profile: Profile, node_name: str, end: CommitEnd
+) -> Iterator[list[Status]]:
     """Note the outcome of placing ``pod`` on the node that the caller selected: the list's last item."""
     recorder, said = DecisionRecorder(backend, DecisionKind.BIND), list[Status]()
     try:
         yield said
     except MooringError as error:
-        recorder.ended(pod, profile, node_name, error)
+        end.decided = recorder.ended(pod, profile, node_name, error)
         raise
-    recorder.ended(pod, profile, node_name, said[0])
+    end.decided = recorder.ended(pod, profile, node_name, said[0])
 
 
 def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:

@@ -6,7 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from mooring.decisions.records import DecisionKind
+from mooring.audit.event import AuditedPod
+from mooring.decisions.records import DecisionKind, Record
 from mooring.framework import SUCCESS, Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.answers import Choice, Progress
@@ -14,7 +15,7 @@ from mooring.runtime.commit.placement import HeldPlace, PlacedPod, place_held, p
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
-from mooring.service.calls import audit
+from mooring.service.calls.audit import CommitAudit, outcome_of_status
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.commit_mode import MAX_TOGETHER, CommitMode
@@ -49,7 +50,8 @@ class Committing(CommitMode):
         self._answer = answer
         self._seed = seed
         self._owner = owner
-        self._waiting: list[tuple[int, Reservation, float]] = []
+        self._audit = CommitAudit(backend.audit, _WORDS[batch.mode], owner, backend.engine.state)
+        self._waiting: list[tuple[int, Reservation, float, Record | None]] = []
 
     def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
         """Reserve all pods of a small batch without a plugin; None if some of them need one."""
@@ -67,7 +69,7 @@ class Committing(CommitMode):
             UnavailableError: Another process leads (NOT_LEADER).
             InvalidArgumentError: All ties may take more than there is room for.
         """
-        self._backend.committer.require_leader()
+        self._backend.committer.require_may_commit()
         TieLimit(self._backend, self._batch).check_worst()
 
     def _decide_some(self, some: slice, progress: Progress) -> int:
@@ -94,9 +96,11 @@ class Committing(CommitMode):
             return 0
         self._answer.add_reserved(choices)
         namespaces = [pod.metadata.namespace for pod, _ in batch.templates]
-        told = zip(map(namespaces.__getitem__, indices), names, uids, choices.names, strict=False)
-        audit.committed_together(_WORDS[batch.mode], self._owner, told)
-        recorder.chose_many(batch, some.start, choices)
+        told = map(AuditedPod, map(namespaces.__getitem__, indices), names, uids, choices.names)
+        decided = recorder.chose_many(batch, some.start, choices)
+        keys = {profile.key for _, profile in batch.templates}
+        configuration = keys.pop() if len(keys) == 1 else engine.profiles.configuration
+        self._audit.record(tuple(told), configuration, decided=decided)
         seconds = (time.perf_counter() - began) / len(choices)
         for index, times in Counter(indices[: len(choices)]).items():
             self._count("scheduled", batch.templates[index][1], seconds, times)
@@ -107,31 +111,32 @@ class Committing(CommitMode):
         for at, place in enumerate(places, first):
             outcome = held_outcome(place)
             self._answer.add_held(place.node_name, self._row(place), outcome)
-            self._tell(self._batch.pod(at)[0], place.node_name, outcome_word(outcome))
+            self._tell(*self._batch.pod(at), place.node_name, (outcome_word(outcome), ""))
 
     def _decide_one(self, at: int, progress: SlotProgress) -> None:
         pod, profile = self._batch.pod(at)
         began = time.perf_counter()
         choice, outcome = None, pb.COMMIT_OUTCOME_UNSPECIFIED
-        recorder = self._recorder()
+        recorder, record = self._recorder(), None
         try:
             reject_recreated(self._backend, pod)
             placement = self._begin_placing(pod, profile, progress)
             choice, status = placement.choice, placement.status
-            recorder.chose(pod, profile, choice, self._batch.selection)
+            record = recorder.chose(pod, profile, choice, self._batch.selection)
             message = choice.message
             reservation = placement.reservation
             if reservation is not None and self._batch.mode == pb.COMMIT_MODE_RESERVE:
                 outcome = pb.COMMIT_OUTCOME_RESERVED
             elif reservation is not None:
                 if self._backend.engine.profiles.waiting.waits(reservation.uid):
-                    self._waiting.append((len(self._answer), reservation, began))
+                    self._waiting.append((len(self._answer), reservation, began, record))
                     self._answer.add(WAITS, message, choice)
                     return
                 committed = self._backend.committer.finish_binding(reservation, progress)
                 status, outcome = committed.status, outcome_of(committed)
         except DeadlineExceededError as error:
-            self._tell(pod, choice.node_name if choice else None, audit.word(failed_status(error)))
+            end = outcome_of_status(failed_status(error))
+            self._tell(pod, profile, choice.node_name if choice else None, end, record)
             raise
         except MooringError as error:
             held = self._held(pod, error) if choice is None else None
@@ -143,7 +148,7 @@ class Committing(CommitMode):
         else:
             self._ended(pod, profile, choice, status)
         self._answer.add(status, message, choice, outcome)
-        self._tell(pod, choice.node_name if choice else None, audit.word(status))
+        self._tell(pod, profile, choice.node_name if choice else None, outcome_of_status(status), record)
         self._count(result_of(status), profile, time.perf_counter() - began)
 
     def _end(self, progress: SlotProgress) -> None:
@@ -153,8 +158,8 @@ class Committing(CommitMode):
             DeadlineExceededError: Some waited for longer than the caller does; they were given back.
         """
         late: DeadlineExceededError | None = None
-        for position, reservation, began in self._waiting:
-            outcome = pb.COMMIT_OUTCOME_UNSPECIFIED
+        for position, reservation, began, record in self._waiting:
+            commit, outcome = reservation.commit, pb.COMMIT_OUTCOME_UNSPECIFIED
             try:
                 committed = self._backend.committer.finish_binding(reservation, progress)
                 status, message, outcome = committed.status, "", outcome_of(committed)
@@ -164,8 +169,8 @@ class Committing(CommitMode):
             except MooringError as error:
                 status, message = failed_status(error), error.message
             self._answer.settle(position, status, message, outcome)
-            self._tell(reservation.commit.pod, reservation.commit.node_name, audit.word(status))
-            self._count(result_of(status), reservation.commit.profile, time.perf_counter() - began)
+            self._tell(commit.pod, commit.profile, commit.node_name, outcome_of_status(status), record)
+            self._count(result_of(status), commit.profile, time.perf_counter() - began)
         if late is not None:
             raise late
 
@@ -191,7 +196,8 @@ class Committing(CommitMode):
                 status, message, outcome = failed_status(error), error.message, pb.COMMIT_OUTCOME_UNSPECIFIED
                 recorder.ended(pod, profile, held.node_name, error)
         self._answer.add_held(held.node_name, self._row(held), outcome, status, message)
-        self._tell(pod, held.node_name, outcome_word(outcome) if status.ok else audit.word(status))
+        end = (outcome_word(outcome), "") if status.ok else outcome_of_status(status)
+        self._tell(pod, profile, held.node_name, end)
 
     def _row(self, held: HeldPlace) -> int:
         return self._backend.engine.state.snapshot.nodes.index.get(held.node_name, NO_ROW)
@@ -214,10 +220,17 @@ class Committing(CommitMode):
     def _recorder(self) -> DecisionRecorder:
         return DecisionRecorder(self._backend, DecisionKind.SCHEDULE, self._seed)
 
-    def _tell(self, pod: Pod, node: str | None, word: str) -> None:
-        """Write to the audit log what became of a pod with a node."""
+    def _tell(
+        self,
+        pod: Pod,
+        profile: Profile,
+        node: str | None,
+        end: tuple[str, str],
+        record: Record | None = None,
+    ) -> None:
+        """Record what became of a pod with a node: the outcome and the message."""
         if node is not None:
-            audit.committed(_WORDS[self._batch.mode], self._owner, pod.key, pod.metadata.uid, node, word)
+            self._audit.record((AuditedPod.of(pod, node),), profile.key, *end, record)
 
     def _count(self, result: str, profile: Profile, seconds: float, count: int = 1) -> None:
         """Count attempts to schedule pods, that is, to reserve or bind them."""

@@ -56,11 +56,11 @@ class DecisionRecorder:
 
     def chose(
         self, pod: Pod, profile: Profile, choice: Choice, selection: Selection, placed: Placed = ()
-    ) -> None:
+    ) -> Record | None:
         """Note the choice for a pod; ``placed`` grows by those that the same dry run has placed."""
         decisions = self._decisions
         if decisions is None:
-            return
+            return None
         record = self._record(pod, profile, selection, choice.state_version)
         write_choice(record, choice)
         if profile.samples and not self._kind.dry:
@@ -69,6 +69,7 @@ class DecisionRecorder:
             details = record.own_details()
             details.earlier, details.placed = len(placed), placed
         decisions.add(record, choice)
+        return record
 
     def made_room(
         self, pod: Pod, profile: Profile, selection: Selection, found: Found, node_name: str
@@ -85,11 +86,11 @@ class DecisionRecorder:
             write_why(record, why_of(evaluation))
         decisions.add(record, no_choice(evaluation, version))
 
-    def ended(self, pod: Pod, profile: Profile, node_name: str, end: Status | MooringError) -> None:
+    def ended(self, pod: Pod, profile: Profile, node_name: str, end: Status | MooringError) -> Record | None:
         """Note how placing a pod ended, on the node that was selected before, "" = on none yet."""
         decisions = self._decisions
         if decisions is None:
-            return
+            return None
         record = self._about(pod, profile)
         record.node = node_name
         if isinstance(end, MooringError):
@@ -100,14 +101,15 @@ class DecisionRecorder:
             write_why(record, why_of_status(end))
         record.own_details().repeatable = False
         decisions.add(record)
+        return record
 
     def grouped(
         self, group: PodGroupInfo, decision: GroupDecision, profile: Profile, placed: Placed = ()
-    ) -> None:
+    ) -> list[Record]:
         """Note what was decided for each pod of a group; ``placed`` as in ``chose``."""
-        decisions = self._decisions
+        decisions, records = self._decisions, list[Record]()
         if decisions is None:
-            return
+            return records
         for member in decision.members:
             record = self._about(member.pod, profile)
             record.state_version = decision.state_version
@@ -115,6 +117,8 @@ class DecisionRecorder:
             details = record.own_details()
             details.group, details.earlier, details.placed = group, len(placed), placed
             decisions.add(record)
+            records.append(record)
+        return records
 
     def chose_columns(self, batch: Batch, found: ChoiceColumns) -> None:
         """Note the choices of a dry run in which every pod has a node."""
@@ -150,14 +154,14 @@ class DecisionRecorder:
 
     def chose_many(
         self, batch: Batch, first: int, choices: PlacedColumns, placed: Placed | None = None
-    ) -> None:
+    ) -> BatchRecord | None:
         """Note the choices for the pods of the batch from position ``first`` on.
 
         ``placed`` has the pods that the same dry run placed until now, over its private copy; None if they
         are placed in the live state.
         """
         if self._decisions is None or not choices:
-            return
+            return None
         some = slice(first, first + len(choices))
         dry = placed is not None
         record = BatchRecord(
@@ -181,6 +185,7 @@ class DecisionRecorder:
         if placed is not None:
             record.earlier, record.placed = len(placed) - len(choices), placed
         self._decisions.add_batch(record)
+        return record
 
     def _batch_of_columns(self, batch: Batch, found: ChoiceColumns) -> BatchRecord:
         return BatchRecord(

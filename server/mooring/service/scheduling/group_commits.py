@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Final
 
-from mooring.decisions.records import DecisionKind
+from mooring.audit.event import AuditedPod
+from mooring.decisions.records import DecisionKind, Record
 from mooring.framework import SUCCESS, Pod
 from mooring.framework.errors import MooringError
 from mooring.runtime.answers import Progress
@@ -13,7 +15,7 @@ from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup
 from mooring.runtime.commit.placement import HeldPlace
 from mooring.runtime.commit.preconditions import current_pod
 from mooring.service.backend import Backend
-from mooring.service.calls import audit
+from mooring.service.calls.audit import CommitAudit, outcome_of_status
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.groups import group_answer
 from mooring.service.wire.objects import pod_reference, status_message
@@ -42,6 +44,7 @@ class GroupCommits:
         self._mode = mode
         self._owner = owner
         self._seed = seed
+        self._audit = CommitAudit(backend.audit, _WORDS[mode], owner, backend.engine.state)
         self._groups = GroupCommitter(backend.engine, backend.committer)
 
     def commit(self, asked: AskedGroup, progress: Progress) -> pb.ScheduledGroup:
@@ -52,15 +55,16 @@ class GroupCommits:
         """
         progress.check()
         committer = self._backend.committer
-        committer.require_leader()
+        committer.require_may_commit()
         with committer.reservations.locked_pod(f"group {'/'.join(asked.group.key)}", progress):
             asked = self._current(asked, progress)
             recorder = DecisionRecorder(self._backend, DecisionKind.SCHEDULE, self._seed)
             placed = self._place(asked, progress)
-            recorder.grouped(asked.group, placed.decision, asked.profile)
-            for member in placed.decision.members:
+            members = placed.decision.members
+            records = recorder.grouped(asked.group, placed.decision, asked.profile)
+            for member, record in zip_longest(members, records):
                 if member.node_name:
-                    self._tell(member.pod, member.node_name, audit.word(member.status))
+                    self._tell(asked, member.pod, member.node_name, outcome_of_status(member.status), record)
             answer = group_answer(asked, placed)
             answer.pods.extend(self._held(pod, asked, placed, progress) for pod in asked.placed)
         return answer
@@ -94,9 +98,11 @@ class GroupCommits:
                 outcome = pb.COMMIT_OUTCOME_UNSPECIFIED
             answer.verdict.CopyFrom(status_message(status, message))
         answer.outcome = outcome
-        self._tell(pod, node, outcome_word(outcome))
+        self._tell(asked, pod, node, (outcome_word(outcome), ""))
         return answer
 
-    def _tell(self, pod: Pod, node: str, word: str) -> None:
-        """Write to the audit what became of a pod with a node."""
-        audit.committed(_WORDS[self._mode], self._owner, pod.key, pod.metadata.uid, node, word)
+    def _tell(
+        self, asked: AskedGroup, pod: Pod, node: str, end: tuple[str, str], record: Record | None = None
+    ) -> None:
+        """Record what became of a pod with a node: the outcome and the message."""
+        self._audit.record((AuditedPod.of(pod, node),), asked.profile.key, *end, record)
