@@ -41,7 +41,7 @@ test-slow: $(VENV)/dev.stamp ## Run the tests that find little for their time: p
 	$(PYTEST) --dist worksteal -m slow $(ARGS)
 
 test-clients: $(VENV)/dev.stamp ## Build the clients of all languages, and play the contract suite with each (needs Go, Java with Maven, Node and Rust)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m clients tests/clients $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m clients tests/clients $(ARGS)
 
 test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them
 	$(PYTEST) --dist loadfile -m packaging $(ARGS)

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fs;
 
 use prost_build::{Config, Method, Service, ServiceGenerator};
+use prost_types::FileDescriptorSet;
 use prost_types::method_options::IdempotencyLevel;
 
 struct Calls;
@@ -53,10 +54,10 @@ fn path(service: &Service, method: &Method) -> String {
     )
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed=protos/mooring/v1");
+fn contract(folder: &str) -> Result<FileDescriptorSet, Box<dyn Error>> {
+    println!("cargo:rerun-if-changed={folder}");
     let mut files = Vec::new();
-    for entry in fs::read_dir("protos/mooring/v1")? {
+    for entry in fs::read_dir(folder)? {
         let file = entry?.path();
         if file
             .extension()
@@ -65,9 +66,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             files.push(file);
         }
     }
-    let contract = protox::compile(files, ["protos"])?;
+    Ok(protox::compile(files, ["protos"])?)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
     Config::new()
         .service_generator(Box::new(Calls))
-        .compile_fds(contract)?;
+        .compile_fds(contract("protos/mooring/v1")?)?;
+    #[cfg(feature = "plugin-host")]
+    tonic_prost_build::configure()
+        .build_client(false)
+        .build_transport(false)
+        .extern_path(".mooring.v1", "crate::v1")
+        .compile_fds(contract("protos/mooring/plugin_host/v1")?)?;
     Ok(())
 }

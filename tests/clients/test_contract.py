@@ -19,10 +19,10 @@ from mooring.client_check.playing import CasePlayer, Played, faults
 from mooring.client_check.scripted import METHODS
 from mooring_client.v1.errors_pb2 import ErrorReason
 from tests.cli.commands import call, serving
+from tests.clients.building import CLIENTS, built
 
 ROOT = Path(__file__).parents[2]
 CASES = {case.name: case for case in cases()}
-CLIENTS = sorted(driver.parent.name for driver in ROOT.glob("clients/*/driver"))
 REPEATS = json.loads((ROOT / "clients/contract/repeats.json").read_text())
 DRIVER = str(ROOT / "clients/python/driver")
 
@@ -197,11 +197,11 @@ def test_the_page_shows_the_first_example(client: str) -> None:
 
 
 @pytest.mark.clients
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    "client", [pytest.param(client, marks=pytest.mark.xdist_group(client)) for client in CLIENTS]
+)
 def test_a_client_plays_the_suite(client: str) -> None:
-    folder = ROOT / "clients" / client
-    built = subprocess.run([folder / "check"], capture_output=True, text=True, check=False)
-    assert built.returncode == 0, f"{built.stdout}\n{built.stderr}"
+    folder = built(client)
     done = subprocess.run(
         [sys.executable, "-m", "mooring", "conformance", "client", "--", folder / "driver"],
         capture_output=True,

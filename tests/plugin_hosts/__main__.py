@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,20 @@ from unittest.mock import patch
 from tests.laboratories.histories import configurations
 from tests.laboratories.histories.forms import FORMS
 from tests.laboratories.histories.rounds import play
-from tests.plugin_hosts.hosts import hosting
+from tests.plugin_hosts.hosts import Hosted, connected, hosting
+from tests.plugin_hosts.rules import PAIRS
 from tests.plugin_hosts.twins import EVERY, twin
+
+
+@contextmanager
+def _host(address: str, folder: Path) -> Iterator[tuple[Hosted, Iterable[str]]]:
+    """Yield the host, and the names of its plugins."""
+    if address:
+        with connected(address) as host:
+            yield host, PAIRS
+    else:
+        with hosting(folder, *[each for _, each in EVERY.values()]) as host:
+            yield host, EVERY
 
 
 def main() -> int:
@@ -21,13 +35,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.plugin_hosts", description=__doc__)
     parser.add_argument("--scenarios", type=int, default=2000, help="decisions and answers to compare (2000)")
     parser.add_argument("--seed", type=int, default=100, help="of the first history (100)")
+    parser.add_argument(
+        "--host", default="", help="a host with the rules of rules.py; default: one in Python"
+    )
     args = parser.parse_args()
     compared = 0
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        hosting(Path(folder), *[each for _, each in EVERY.values()]) as host,
-    ):
-        rules = tuple(twin(host, name) for name in EVERY)
+    with tempfile.TemporaryDirectory() as folder, _host(args.host, Path(folder)) as (host, names):
+        rules = tuple(twin(host, name) for name in names)
         changed: dict[str, Any] = {"RULES": rules, "FAULTY_RULES": (), "FAULTY_IN": 0.0, "RULES_IN": 1.0}
         with patch.multiple(configurations, **changed):
             configurations.registry.cache_clear()

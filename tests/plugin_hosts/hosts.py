@@ -84,16 +84,22 @@ def serving(address: str, host: PluginHost) -> Iterator[grpc.Server]:
 
 
 @contextmanager
+def connected(address: str, host: SpoiledHost | None = None, **options: Any) -> Iterator[Hosted]:
+    """Connect to the host that listens there."""
+    options.setdefault("evaluate_timeout", PATIENT)
+    connection = HostConnection(PluginHostStanza(address, **options))
+    hosted = Hosted(address, host or SpoiledHost([]), connection)
+    try:
+        connection.open()
+        yield hosted
+    finally:
+        hosted.stopping.set()
+        connection.close()
+
+
+@contextmanager
 def hosting(folder: Path, *plugins: type[HostedPlugin], **options: Any) -> Iterator[Hosted]:
     """Serve ``plugins`` on a socket, and connect to it."""
-    options.setdefault("evaluate_timeout", PATIENT)
     address, host = f"unix:{folder}/host.sock", SpoiledHost(plugins)
-    with serving(address, host):
-        connection = HostConnection(PluginHostStanza(address, **options))
-        hosted = Hosted(address, host, connection)
-        try:
-            connection.open()
-            yield hosted
-        finally:
-            hosted.stopping.set()
-            connection.close()
+    with serving(address, host), connected(address, host, **options) as hosted:
+        yield hosted

@@ -7,6 +7,8 @@ mod client;
 mod connection;
 mod error;
 mod nodes;
+#[cfg(feature = "plugin-host")]
+pub mod plugin_host;
 mod pods;
 mod repeats;
 mod session;
