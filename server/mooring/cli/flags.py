@@ -391,6 +391,11 @@ def names_namespace(pod: str) -> bool:
 def add_plugins(flags: Flags) -> None:
     """Add ``--plugin`` and ``--plugin-host``."""
     flags.group(CONFIGURATION).many("plugin", "MODULE:CLASS", "register this plugin class")
+    add_plugin_hosts(flags)
+
+
+def add_plugin_hosts(flags: Flags) -> None:
+    """Add ``--plugin-host``."""
     text = "register the plugins of the process that listens there: unix:PATH, or a loopback HOST:PORT"
     flags.group(CONFIGURATION).many("plugin-host", "ADDRESS", text)
 

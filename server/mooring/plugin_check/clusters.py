@@ -29,12 +29,15 @@ TIMES = 5
 """Changes of each kind."""
 
 _KEY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_./]{0,60}[A-Za-z0-9])?")
+_ENTRY = re.compile(r"[][]| by ")
+_MEASURED = re.compile(r"measured\[(.+)\]")
 
 
 def keys_of(subject: Subject) -> list[str]:
-    """Return the texts in a plugin's module and arguments that it may read as keys."""
+    """Return the texts in a plugin's module, declaration and arguments that it may read as keys."""
     given = re.findall('"(.+?)"', json.dumps(subject.args))
-    words = dict.fromkeys([*given, *texts_of(subject.kind), "app"])
+    named = [word for each in subject.declared for word in _ENTRY.split(each)[1:]]
+    words = dict.fromkeys([*given, *(named or texts_of(subject.kind)), "app"])
     return [word for word in words if _KEY.fullmatch(word)][:MAX_KEYS]
 
 
@@ -156,7 +159,8 @@ class MadeUp:
 
 def made_up_for(subject: Subject, seed: int) -> MadeUp:
     """Return what makes objects with all that a plugin may read; the same ones for the same seed."""
-    measured = [source.name for source in subject.make(subject.alone()).measures()]
+    read = [found[1] for each in subject.declared if (found := _MEASURED.fullmatch(each))]
+    measured = list(dict.fromkeys([*read, *(each.name for each in subject.make(subject.alone()).measures())]))
     chance = random.Random(seed)  # noqa: S311 - to be repeated
     return MadeUp(keys_of(subject), chance, measured=measured, reads=subject.kind.reads)
 

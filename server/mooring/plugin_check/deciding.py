@@ -91,7 +91,7 @@ def counted(subject: Subject, make: Callable[[], Decider]) -> tuple[Decider, Spe
     """
     calls: Counter[str] = Counter()
     seconds: defaultdict[str, float] = defaultdict(float)
-    methods = {name: getattr(subject.kind, name, None) for name in ANSWERING}
+    methods = {name: getattr(subject.kind, name, None) for name in (*ANSWERING, "evaluate")}
     own = {
         name: _counting(name, method, calls, seconds)
         for name, method in methods.items()

@@ -75,6 +75,7 @@ DECLARED = "declare all that the answers depend on, or be Pure and declare nothi
 ADD_POD = "write add_pod and remove_pod: they keep what pre_filter wrote true while preemption tries pods"
 HINTS = "register the event in events_to_register, or leave that method out: every change counts then"
 ANY_VALUE = "answer for any value and for none: users write any text into labels and annotations"
+RIGHT_ANSWER = "answer any values in time; `mooring conformance host` says which rule is broken"
 IN_RANGE = "return ints from 0 to 100, or name a normalizer"
 
 Answer = Mapping[str, Mapping[str, object]]
@@ -153,7 +154,7 @@ class _Play:
         return {} if isinstance(found, NeedsPlugins) else _answer_of(found[0])
 
     def _reads_outside(self) -> Iterator[PluginFault]:
-        for pod in self._pods[:2] if self._subject.pure else ():
+        for pod in self._pods[:2] if self._subject.pure and not self._subject.host else ():
             with watched(self._subject.home) as found:
                 self._ask(pod)
             yield from found
@@ -167,6 +168,8 @@ class _Play:
     def _failure(self, error: PluginFailureError, pod: Pod) -> PluginFault:
         """Return the fault of a plugin that raised, or gave what it must not."""
         fault, point = f"pod {pod.key}: {error.message}", error.metadata["extension_point"]
+        if self._subject.host:
+            return self._fault(point, fault, RIGHT_ANSWER)
         raised = error.__cause__.__traceback__ if error.__cause__ else None
         for frame, line in reversed(list(traceback.walk_tb(raised))):
             if is_below(frame.f_globals.get("__name__"), *self._subject.home):
@@ -175,6 +178,8 @@ class _Play:
 
     def _fault(self, point: str, fault: str, remedy: str) -> PluginFault:
         """Return a fault of the method that answers at a point."""
+        if self._subject.host:
+            return PluginFault(f"{self._subject.host} {self._subject.name}", fault, remedy)
         methods = (getattr(self._subject.kind, name, None) for name in (*_METHODS[point], *ANSWERING))
         own = [each for each in methods if each and is_below(each.__module__, *self._subject.home)]
         return PluginFault.at(own[0].__code__, fault, remedy)

@@ -14,6 +14,7 @@ from mooring.config import from_document
 from mooring.framework import Plugin, Pure
 from mooring.framework.points import POINTS
 from mooring.plugin_check.findings import Home, home_of
+from mooring.plugin_hosts.rules import HostedRule
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.registry import Registry
 
@@ -49,12 +50,14 @@ class Subject:
 
     @classmethod
     def named(cls, reference: str, args: Mapping[str, Any], options: EngineOptions) -> Subject:
-        """Return the plugin that MODULE:CLASS names.
+        """Return the plugin that MODULE:CLASS names, or the one of a host that NAME names.
 
         Raises:
             RegistryError: There is none, it can't be loaded, or another plugin has its name.
         """
         registry, named = registry_of(options), Registry()
+        if options.plugin_hosts and ":" not in reference:
+            return cls(registry[reference].plugin_class(), args, registry, options)
         name = named.register_reference(reference)
         kind = named[name].plugin_class()
         if name not in registry or registry[name].factory() is not kind:
@@ -75,6 +78,18 @@ class Subject:
     def home(self) -> Home:
         """The packages of the author."""
         return home_of(self.kind)
+
+    @property
+    def host(self) -> str:
+        """The address of its host, which alone has its code; "" without one."""
+        return self.kind.connection.options.address if issubclass(self.kind, HostedRule) else ""
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """What a plugin of a host declares to read; () for other plugins, whose code shows it."""
+        if not issubclass(self.kind, HostedRule):
+            return ()
+        return (*self.kind.description.pod_fields, *self.kind.description.node_columns)
 
     def alone(self, objects: Iterable[ClusterObject] = ()) -> Core:
         """Return an engine over ``objects`` that filters and scores by this plugin alone."""
