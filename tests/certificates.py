@@ -77,7 +77,7 @@ def trusting(authority: Path) -> ssl.SSLContext:
 
 
 def certificate(*names: str, authority: Authority | None = None) -> bytes:
-    """PEM of a certificate with its key behind it, whose names have types, such as ``cn:x`` and ``dns:y``.
+    """Return a PEM certificate followed by its key. Names have types, such as ``cn:x`` and ``dns:y``.
 
     Unlike those of the program openssl it may have any names: none, several common ones, and such with a NUL.
     It is its own authority's, unless one is given.

@@ -30,10 +30,10 @@ def loops_as_written() -> Iterator[None]:
 
 @contextmanager
 def compiled_loops() -> Iterator[None]:
-    """Compile each loop when it is first asked for, also for few rows; without numba the test is skipped.
+    """Compile each loop at its first use, also for few rows; without numba the test is skipped.
 
-    Each has to be called with the types that it was compiled for: numba takes others as well, by compiling it
-    anew for them while the decision waits.
+    Call each loop with the types that it was compiled for: for other types numba compiles it again while the
+    decision waits.
     """
     pytest.importorskip("numba", reason="the extra fast isn't installed")
     signatures: dict[Any, int] = {}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 _FULL = 100
-"""What a property without settings tries in a full run."""
+"""Examples that a property without settings tries in a full run."""
 
 
 def register_profile() -> None:

@@ -1,8 +1,8 @@
 """A client that behaves, in a process of its own: harm is what it meets while others attack.
 
-``python -m tests.good_client GRPC [EXTENDER]`` asks 100 times a second: Schedule and the extender's filter in
-turn, or GetClusterInfo where there is no extender. For each line on standard input, a number, it prints what
-came of so many calls.
+``python -m tests.good_client GRPC [EXTENDER]`` calls 100 times a second: Schedule and the extender's filter
+alternately, or GetClusterInfo without an extender. A line on standard input has a number of calls; the client
+waits for that many and prints their results.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ TIMEOUT = 5.0
 
 PAUSE = 0.01
 LEAST = 20
-"""So many calls make a measurement."""
+"""Calls in a measurement, at least."""
 
 MAX_FAILED = 2
-"""After more failures nobody waits for the other calls: each of them may take its whole timeout."""
+"""After more failures the client stops waiting for other calls: each may take its whole timeout."""
 
 POD = {
     "metadata": {"name": "good", "namespace": "default", "uid": "good"},
@@ -47,11 +47,11 @@ POD = {
 
 @dataclass
 class Calls:
-    """What came of calls.
+    """Results of calls.
 
     Attributes:
         seconds: How long each took, ascending.
-        failed: What went wrong, each once.
+        failed: The distinct errors.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -69,7 +69,7 @@ class GoodClient:
         self._process = process
 
     def calls(self, count: int = LEAST) -> Calls:
-        """What came of the calls since the last time; waits for ``count``, or until too many have failed."""
+        """Return the calls since the last time; wait for ``count``, or until too many have failed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{count}\n")
@@ -90,7 +90,7 @@ def good_client(address: str, *extender: str) -> Iterator[GoodClient]:
 
 
 class Asking:
-    """Asks until it is told to stop."""
+    """A thread that calls until it is stopped."""
 
     def __init__(self, address: str, extender: str = "") -> None:
         self._channel = grpc.insecure_channel(address)

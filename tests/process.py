@@ -29,7 +29,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 def run(*command: str | Path, directory: Path | None = None, codes: Container[int] = (0,)) -> str:
     """Runs a program to its end and returns its standard output.
 
-    Raises RuntimeError with what it said when its exit code is none of `codes`.
+    Raises RuntimeError with the output if its exit code is not in `codes`.
     """
     arguments = [str(part) for part in command]
     done = subprocess.run(
@@ -41,7 +41,7 @@ def run(*command: str | Path, directory: Path | None = None, codes: Container[in
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on.
+    """Return a free TCP port of 127.0.0.1.
 
     It lies below those that Linux gives to outgoing connections, one of which could have it until it is used.
     """
@@ -114,7 +114,7 @@ class Process:
             raise RuntimeError(f"{self.name} ended with exit code {self._child.returncode}:\n{tail}")
 
     def output(self) -> str:
-        """What the process has written so far."""
+        """Return the output of the process so far."""
         return self.log.read_text(errors="replace")
 
     def wait_ready(self, probe: Callable[[], T | None], what: str) -> T:
@@ -161,7 +161,7 @@ class Process:
 
 
 class Startable(ABC):
-    """What can be started and stopped again and again; as a context manager it runs for the block."""
+    """A program that can be started and stopped repeatedly; as a context manager it runs for the block."""
 
     def __enter__(self) -> Self:
         self.start()

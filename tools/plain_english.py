@@ -19,6 +19,8 @@ BASELINE = ROOT / "tools" / "plain_english.json"
 MAX_WORDS = 35
 MAX_LINE = 140
 GENERATED = re.compile(r"/v1/|/kubernetes/v1|/wire/karmada|_pb2|\.min\.")
+TESTS = re.compile(r"tests(?:/laboratories)?(?:/\w+(?=/))?")
+"""The room of a test module; its strings are data and are not checked."""
 
 LIKE_THAT = (
     r"an? \w+(?: \w+)? (?:that|which|does|is|has|may|can)|those|that of|some|each|by|after"
@@ -124,14 +126,16 @@ def paragraphs() -> Iterator[Paragraph]:
         file = ROOT / name
         if GENERATED.search(name) or file == Path(__file__) or not file.is_file():
             continue
-        if file.suffix == ".md" and not name.startswith("tests/"):
-            yield from _of_markdown(file, "docs" if "/" in name else name)
+        if file.suffix == ".md":
+            folder = "tests" if name.startswith("tests/") else "docs"
+            yield from _of_markdown(file, folder if "/" in name else name)
         elif file.suffix == ".proto" and name.startswith("protos/mooring"):
             yield from _of_comments(file, "protos", "//")
+        elif file.suffix == ".py" and (tests := TESTS.match(name)):
+            yield from _of_python(file, tests[0])
         elif file.suffix == ".py" and name.startswith(("server/mooring/", "adapters/", "tools/")):
-            yield from _of_python(
-                file, name.removeprefix("server/mooring/").removeprefix("adapters/").split("/")[0]
-            )
+            room = name.removeprefix("server/mooring/").removeprefix("adapters/").split("/")[0]
+            yield from _of_python(file, room)
 
 
 def faults(rooms: Iterable[str] = ()) -> list[Fault]:
@@ -206,7 +210,8 @@ def _of_python(file: Path, room: str) -> Iterator[Paragraph]:
             docstrings.add(node.value)
             yield from _of_docstring(node.value.value, file, node.lineno, room)
     yield from _of_comments(file, room, "#")
-    yield from _of_messages(tree, docstrings, file)
+    if not room.startswith("tests"):
+        yield from _of_messages(tree, docstrings, file)
 
 
 def _of_docstring(text: str, file: Path, first: int, room: str) -> Iterator[Paragraph]:
@@ -284,7 +289,7 @@ def main() -> None:
     """List the faults, or write the baseline."""
     parser = argparse.ArgumentParser(prog="python -m tools.plain_english", description=__doc__)
     parser.add_argument(
-        "rooms", nargs="*", help="folders of the server, adapters, docs, protos, messages; default all"
+        "rooms", nargs="*", help="such as runtime, docs, messages, tests/plugins; default all"
     )
     parser.add_argument("--write", action="store_true", help="write the counts as the new baseline")
     args = parser.parse_args()

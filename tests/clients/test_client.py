@@ -1,4 +1,6 @@
-"""The client in Python against a real server. What all clients have in common is in the contract suite."""
+"""Test the client in Python with a real server. The contract suite covers the behaviour that all clients
+share.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -51,7 +51,7 @@ def test_every_rule_has_its_cases() -> None:
 
 @pytest.fixture(scope="module")
 def played() -> Iterator[dict[str, Played]]:
-    """What the Python client does in some cases."""
+    """Yield the results of some cases with the Python client."""
     names = (
         "schedule-template",
         "filter-epoch-of-the-answer",
@@ -68,7 +68,9 @@ def test_the_judge_finds_nothing_in_what_is_right(played: dict[str, Played]) -> 
 
 
 def changed(played: Played, path: str, value: Any) -> Played:
-    """What was played, with another value at a path such as ``steps.0.printed``; None removes a member."""
+    """Return the played case with another value at a path such as ``steps.0.printed``; None removes a
+    member.
+    """
     document = msgspec.to_builtins(deepcopy(played))
     *way, last = (int(key) if key.isdigit() else key for key in path.split("."))
     inner: Any = document

@@ -36,7 +36,7 @@ IN_TREE_POINTS: dict[str, tuple[str, ...]] = {
     name: (_BUILT[name] if name in _BUILT else tuple(UNSUPPORTED[name].points)) + declared.more_points
     for name, declared in UPSTREAM.items()
 }
-"""Where kube-scheduler's plugins take part, in the order of its default list."""
+"""Extension points of kube-scheduler's plugins, in the order of its default list."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def with_plugins(*plugins: PluginDescription) -> Catalog:
 
 
 def seeds() -> Catalog:
-    """What the published systems' configurations name."""
+    """Return the plugins that the published systems' configurations name."""
     return with_plugins(
         plugin("HelloWorldPlugin", "score", args=HelloWorldPluginArgs),
         plugin("example", "preFilter", "filter", "preBind"),

@@ -1,7 +1,7 @@
 """Random valid KubeSchedulerConfigurations, the same for the same seed on every machine.
 
-They use every field that the release's kube-scheduler reads, so that ``mooring config show`` can be compared
-with what ``kube-scheduler --write-config-to`` writes.
+They use every field that the release's kube-scheduler reads, so the output of ``mooring config show`` and of
+``kube-scheduler --write-config-to`` can be compared.
 """
 
 from __future__ import annotations

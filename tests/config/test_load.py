@@ -1,4 +1,4 @@
-"""What a valid configuration becomes."""
+"""Configurations that load, and the result of each."""
 
 from __future__ import annotations
 

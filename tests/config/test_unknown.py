@@ -1,4 +1,4 @@
-"""Plugins that nobody knows: one fault each, stubs on request; configurations as projects publish them."""
+"""Unknown plugins give one fault each, or stubs on request; configurations as projects publish them."""
 
 from __future__ import annotations
 

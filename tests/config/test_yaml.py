@@ -1,4 +1,4 @@
-"""What a file of a configuration holds, as kube-scheduler reads it."""
+"""YAML and JSON of configuration files, read as kube-scheduler reads them."""
 
 from __future__ import annotations
 

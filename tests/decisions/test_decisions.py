@@ -1,6 +1,6 @@
-"""Decisions to read: NAME.yaml has a cluster and the pod `asked`, NAME.txt what `mooring explain` says of it.
+"""Decisions to read: NAME.yaml has a cluster and the pod `asked`, NAME.txt the output of `mooring explain`.
 
-A text that is missing is written, to be judged before it is committed: delete one to have it anew.
+A missing text is written, to be judged before it is committed; delete one to write it again.
 tests/laboratories/e2e/test_manifests_in_a_cluster.py gives the same manifests to a real kube-scheduler.
 """
 

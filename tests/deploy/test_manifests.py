@@ -21,7 +21,7 @@ from tests.cli.commands import ROOT, call
 DEPLOY = ROOT / "deploy"
 CONFIGURATIONS = sorted(DEPLOY.glob("overlays/*/config.yaml"))
 PAGE = DEPLOY / "components/web/page.yaml"
-"""What is patched into the second scheduler's pod: it has no identity and no volumes of its own."""
+"""The patch of the second scheduler's pod, which has no identity and no volumes of its own."""
 FOUND = sorted(
     file
     for folder in ("base", "components", "overlays")
@@ -146,7 +146,7 @@ BODY_IN_MEMORY = 13
 
 
 def flag(container: Manifest, name: str) -> str:
-    """What the arguments say of a flag; "" where they say nothing."""
+    """Return the value of a flag in the arguments; "" if they don't have it."""
     found = [
         argument.partition("=")[2] for argument in container["args"] if argument.startswith(f"--{name}=")
     ]
@@ -311,7 +311,7 @@ ROLES = {
 
 
 def test_each_part_has_an_account_with_no_more_roles_than_it_needs() -> None:
-    """Whoever applies two overlays gives neither the rights of the other."""
+    """Two overlays applied together give neither account the rights of the other."""
     accounts = {account["metadata"]["name"] for account in objects("ServiceAccount")}
     used = [spec["serviceAccountName"] for spec in PODS.values() if "serviceAccountName" in spec]
     assert (accounts, sorted(used)) == (set(ROLES), sorted(ROLES))

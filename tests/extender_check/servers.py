@@ -20,7 +20,7 @@ MANNERS = (
     "any-path",
     "dies-of-lost-callers",
 )
-"""What a server may do wrong beside its answers."""
+"""Faults of a server besides its answers."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Answers are remembered for the object that was asked about, and not without end."""
+"""Answers are remembered for the object in question, and for a limited time."""
 
 from mooring.framework.remembering import ByIdentity
 

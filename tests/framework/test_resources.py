@@ -1,4 +1,4 @@
-"""What pods take: sums over containers, sidecars, init containers, resizes and pod level."""
+"""Requests of pods: sums over containers, sidecars, init containers, resizes and pod level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed and locked is at or above what the code needs, and comes with hashes."""
+"""Installed and locked packages are at or above the lower bounds, and have hashes."""
 
 import re
 import tomllib

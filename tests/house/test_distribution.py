@@ -50,7 +50,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def scaffold(folder: Path) -> str:
-    """What ``mooring plugins new`` writes."""
+    """Return the package that ``mooring plugins new`` writes."""
     package = write_package("GpuAwareness", KINDS["filter"], folder, new_in_tree_registry())
     return (package / "pyproject.toml").read_text()
 

@@ -175,7 +175,7 @@ def test_only_the_cacheable_plugins_of_the_tutorial_are_cached(
 ) -> None:
     for name in ("rack_affinity.py", CACHED, PURE, LEDGER):
         (tmp_path / name).write_text(FILES[name])
-        # What is imported under this name goes with the test.
+        # The test removes the module that is imported under this name.
         monkeypatch.setitem(sys.modules, name.removesuffix(".py"), sys)
         del sys.modules[name.removesuffix(".py")]
     monkeypatch.syspath_prepend(tmp_path)
@@ -217,7 +217,7 @@ def shell_lines(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What mooring needs, without mooring, pytest and its plugins."""
+    """Return a folder with mooring's dependencies, without mooring, pytest and its plugins."""
     folder = tmp_path_factory.mktemp("dependencies")
     for entry in Path(pytest.__file__).parents[1].iterdir():
         if not any(name in entry.name for name in ("hypothesis", "mooring", "pytest")):
@@ -299,7 +299,7 @@ def server() -> Iterator[str]:
 
 
 def printed(name: str, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What a script of the documents prints."""
+    """Return the output of a script of the documents."""
     capsys.readouterr()
     with patch.object(sys, "argv", [name, *arguments]):
         exec(compile(FILES[name], name, "exec"), {"__name__": "__main__"})

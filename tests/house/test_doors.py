@@ -19,7 +19,7 @@ SOURCES = [
     file for folder in ("server", "adapters", "clients/python") for file in (ROOT / folder).rglob("*.py")
 ]
 OPENERS = {"CallListener", "HealthListener", "PageListener", "HttpServer"}
-"""What `mooring.serving` opens a listener with."""
+"""The functions of `mooring.serving` that open a listener."""
 LISTENS = re.compile(
     r"grpc\.(?:aio\.)?server\(|\buvicorn\b|\bsocketserver\b|(?<!serving\.)http\.server|aiohttp\.web|\bcreate_server\b|\bstart_server\("
     r"|\bstart_unix_server\b|\.listen\(\d*\)|streamable[-_]http|\bsse_app\b|start_http_server"

@@ -1,4 +1,4 @@
-"""What comes with an import, and what a plugin author is offered."""
+"""Modules that an import loads, and names that plugin authors get."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What scripts, alerts and boards depend on is listed, and the list is complete."""
+"""Flags and metrics that scripts, alerts and boards depend on are listed, and the list is complete."""
 
 from __future__ import annotations
 

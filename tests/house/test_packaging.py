@@ -34,7 +34,7 @@ JUNK = ("__pycache__", ".pyc", ".so", "tests", "requirements", ".ci")
 
 @dataclass(frozen=True)
 class Image:
-    """What the build stage leaves: the virtual environment that the image carries, and the wheel in it."""
+    """The result of the build stage: the virtual environment that the image carries, and the wheel in it."""
 
     environment: Path
     wheel: Path
@@ -141,7 +141,7 @@ LAST_STAGE = (ROOT / "Dockerfile").read_text().rpartition("FROM ")[2].splitlines
 
 
 def words(instruction: str) -> list[str]:
-    """What an instruction of the last stage has in brackets."""
+    """Return the words in brackets of an instruction of the last stage."""
     line = next(line for line in LAST_STAGE if line.startswith(f"{instruction} ["))
     listed: list[str] = json.loads(line.partition(" ")[2])
     return listed

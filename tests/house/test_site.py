@@ -1,4 +1,4 @@
-"""What ``make docs`` builds the site from, and how it finds links that lead nowhere."""
+"""Pages from which ``make docs`` builds the site, and links that lead nowhere."""
 
 import json
 from pathlib import Path

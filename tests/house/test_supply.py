@@ -1,4 +1,4 @@
-"""What is handed out beside the code: lists of packages, licences, provenance, and builds that repeat."""
+"""Files that users get besides the code: lists of packages, licences, provenance, and builds that repeat."""
 
 from __future__ import annotations
 

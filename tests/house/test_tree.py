@@ -53,7 +53,7 @@ CLOCKS = {
     *("time_ns", "monotonic_ns", "perf_counter_ns", "process_time_ns", "thread_time_ns", "timeit"),
     "percentile",
 }
-"""What reads a clock; the last one is of what the calls of `tests/good_client.py` took."""
+"""Names that read a clock; the last is a result of the calls of `tests/good_client.py`."""
 
 
 def text_of(file: Path) -> str:
@@ -200,7 +200,7 @@ def may_read_a_clock(file: Path) -> bool:
 
 
 def test_no_test_is_decided_by_a_time() -> None:
-    """What has to be fast is in tests/laboratories/bench/gate.py, which compares both sides in turn."""
+    """Speeds are judged in tests/laboratories/bench/gate.py, which compares both sides alternately."""
     found = [
         f"{file.relative_to(ROOT)}:{line}"
         for file in FILES

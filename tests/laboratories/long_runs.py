@@ -1,4 +1,4 @@
-"""What long runs share that go on from a ledger: its lines, their progress, and processes of their own."""
+"""Parts that long runs with a ledger share: its lines, their progress, and processes of their own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def append(file: Path, entry: object) -> None:
 
 
 def console() -> Console:
-    """Where a run tells of itself; what is piped has lines of their full length."""
+    """Return a console for a run's output; piped lines keep their full length."""
     return Console(width=None if Console().is_terminal else 120)
 
 
@@ -54,7 +54,7 @@ def progress(to: Console, minutes: float) -> Iterator[Callable[[str], None]]:
 
 
 def lines_of(module: str, arguments: Sequence[Any], log: Path, longest: float) -> tuple[list[bytes], int]:
-    """What a module of the tests prints in a process of its own, and how that ended.
+    """Run a module of the tests in a process of its own; return its lines and its exit code.
 
     Args:
         module: Its name.
@@ -70,7 +70,7 @@ def lines_of(module: str, arguments: Sequence[Any], log: Path, longest: float) -
         try:
             said, _ = process.communicate(timeout=longest)
         except subprocess.TimeoutExpired:
-            # What it started is of its session.
+            # Processes that it started are in its session.
             os.killpg(process.pid, signal.SIGKILL)
             said, _ = process.communicate()
     return said.splitlines(), process.returncode
