@@ -65,7 +65,7 @@ _FORMS = (nodes_pb2.NODE_FORM_UNSPECIFIED, nodes_pb2.NODE_FORM_NAMES, nodes_pb2.
 
 
 class DecisionServicer(DecisionServiceServicer):
-    """Answers from one backend. What is computed again runs in the slots of sessions, which give way."""
+    """Answers from one backend. A repeated computation runs in the slots of sessions, which give way."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

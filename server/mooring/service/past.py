@@ -1,4 +1,4 @@
-"""What was: DecisionService.GetPodHistory and GetTimeLine."""
+"""Past decisions: DecisionService.GetPodHistory and GetTimeLine."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class PreemptionFindings:
         self._priority = priority_of(pod)
 
     def of(self, found: Preemption, picked: str) -> Iterator[tuple[str, Finding]]:
-        """Yield what there is to say of each searched node, by its name.
+        """Yield the findings about each searched node, by its name.
 
         Args:
             found: The result of the search.
