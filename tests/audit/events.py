@@ -40,7 +40,7 @@ class Collected(AuditTrail):
 
 
 class Disk:
-    """A file system with so many bytes; more are ENOSPC, of which the first ones are written."""
+    """A file system with a capacity in bytes; a write past it ends with ENOSPC after the bytes that fit."""
 
     def __init__(self, room: int) -> None:
         self.room = room

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCES = [*(ROOT / "server/mooring").rglob("*.py"), *(ROOT / "adapters").rglob("*.py")]
 INSIDE = ("server/mooring/runtime/", "server/mooring/cluster/", "server/mooring/framework/")
-"""What is behind the doors: it acts for whoever calls it."""
+"""Modules that act for a caller whose rights were already checked."""
 
 CHANGES = frozenset(
     {
@@ -77,7 +77,7 @@ def test_an_audited_door_records_events() -> None:
 
 
 def test_each_change_has_a_caller() -> None:
-    """A name that is not called any more would hide its successor."""
+    """A name without a call would hide its successor."""
     everywhere = {
         node.attr
         for file in SOURCES

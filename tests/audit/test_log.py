@@ -218,7 +218,7 @@ def test_nothing_is_committed_without_a_log(call: Callable[[Stubs], object]) -> 
             assert (failed.code, failed.info.reason) == (grpc.StatusCode.UNAVAILABLE, "AUDIT_UNWRITABLE")
             assert len(cycle.reservations) == 0
             assert not w.state.snapshot.pods.records["pod/default/p"].node_name
-            stubs.scheduling.Unreserve(unreserve("p"))  # what is given back needs no place in the log
+            stubs.scheduling.Unreserve(unreserve("p"))  # a released place needs no space in the log
             log.target.broken = False
             until(lambda: not log.trail.fault())
             call(stubs)

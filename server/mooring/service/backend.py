@@ -165,7 +165,7 @@ class Backend:
         sessions: The sessions over the engine's state.
         session_slots: The threads for calls about sessions, which take no place of others.
         advisor: Remembers what would help pods.
-        audit: Takes the events about what calls change.
+        audit: Takes the events about the changes by calls.
         decisions: The journal of decisions; None = none is noted, such as in sessions.
         repeater: Makes decisions again; None = that can't be done.
         queue: The scheduler's queue; None = there is no scheduler.

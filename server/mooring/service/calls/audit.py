@@ -1,4 +1,4 @@
-"""The audit of calls: what they commit, what they are refused, and on request what they read."""
+"""The audit of calls: commits, refusals, and on request reads."""
 
 from __future__ import annotations
 
