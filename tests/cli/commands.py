@@ -1,4 +1,4 @@
-"""Runs the command line: in this process where that is enough, as a process where it is one that matters."""
+"""Runs the command line in this process, or as a process if the test is about one."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def scoring(*plugins: tuple[str, int], name: str = "default-scheduler") -> dict[
 
 @dataclass
 class Ready:
-    """What a program prints once it answers; "" if it ended instead."""
+    """A program's first line once it answers; "" if it ended instead."""
 
     ready: str
 

@@ -1,7 +1,7 @@
 """Batches of reservations whose answers are lost, at a server that is killed at random moments.
 
-The cluster has room for each pod of a batch once: a place that was lost, or a second one for a pod, shows.
-`python -m tests.cli.lost_answers 1000 --kills 0.05` plays so many and kills the server at each 20th loss.
+The cluster has room for each pod of a batch once, so a lost place or a second one for a pod shows. `python -m
+tests.cli.lost_answers 1000 --kills 0.05` plays 1000 batches and kills the server at each 20th loss.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class LostAnswers:
 
     Args:
         folder: For the cluster's file and the log.
-        seed: Of all that is random.
+        seed: The seed of all random choices.
         kills: The part of the lost answers at which the server is killed.
     """
 

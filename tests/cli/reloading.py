@@ -1,6 +1,6 @@
 """A server whose configuration file changes while pods are decided: good ones, bad ones, and back.
 
-``python -m tests.cli.reloading SECONDS RATE`` says what became of so many decisions a second.
+``python -m tests.cli.reloading SECONDS RATE`` prints the results of RATE decisions a second.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from tests.process import wait_until
 
 THREADS = 4
 LOOK_SECONDS = 0.1
-"""Between two looks at what the server says: to look more often costs it more than its decisions do."""
+"""Seconds between two reads of the server's state: reading it more often costs more than the decisions do."""
 POD = objects_pb2.PodSource(object=objects_pb2.KubernetesObject(json=b'{"metadata":{"name":"p","uid":"u"}}'))
 BAD = ("profiles: [", "", "kind: ConfigMap", "\0")
-"""What a file may be while it is written, or after a slip of the hand."""
+"""States of a file while it is written, or after a typing error."""
 
 
 @dataclass
 class Reloaded:
-    """What became of it.
+    """Results of reloading under load.
 
     Attributes:
-        seconds: How long decisions were asked for.
+        seconds: How long decisions were requested.
         known: The hashes of the configurations that were good, in the order in which they were in force.
-        seen: The hash of each decision, in order, by the thread that asked.
+        seen: The hash of each decision, in order, by the thread that requested it.
         failed: Calls that failed.
         rejected: How many bad files were rejected.
     """
@@ -62,7 +62,7 @@ def weights(file: Path, weight: int) -> str:
 
 @contextmanager
 def deciding(scheduling: SchedulingServiceStub, rate: float, found: Reloaded) -> Iterator[None]:
-    """Decisions from some threads, so many a second in all; 0 = without a pause."""
+    """Request ``rate`` decisions a second from some threads; 0 = without a pause."""
     stop, pause = threading.Event(), THREADS / rate if rate else 0.0
     request = pb.ScheduleRequest(templates=[pb.PodTemplate(pod=POD)])
 
@@ -91,7 +91,9 @@ def deciding(scheduling: SchedulingServiceStub, rate: float, found: Reloaded) ->
 
 
 def reload(folder: Path, changes: int, rate: float = 0.0, pause: float = 0.0) -> Reloaded:
-    """Change the file so often, each time to a bad one first, and wait until each decides or is rejected."""
+    """Change the file ``changes`` times, each time to a bad one first, and wait until each decides or is
+    rejected.
+    """
     file, found = folder / "c.yaml", Reloaded()
     found.known.append(weights(file, 1))
     with (

@@ -44,7 +44,9 @@ WARNED = "--insecure-binding: any program that reaches 127.0.0.1:0 may bind any 
 
 @dataclass(frozen=True)
 class Doors:
-    """A server that follows a cluster, with an adapter in it, and an adapter beside it."""
+    """A server that follows a cluster, with an adapter in its process and another adapter in a process of its
+    own.
+    """
 
     fake: FakeApiServer
     server: Started
@@ -124,7 +126,7 @@ def test_a_flag_lets_all_bind_and_is_warned_of(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_owner_of_a_unix_socket_binds_and_lends_that_to_nobody(tmp_path: Path) -> None:
-    """The adapter beside the server connects to the socket, so its own callers need a certificate."""
+    """The separate adapter connects to the socket, so its own callers need a certificate."""
     with doors(tmp_path, "--listen", f"unix:{tmp_path}/mooring.sock") as there:
         assert (REJECTED in there.beside("p0"), there.node("p0")) == (True, "")
         assert (there.call(*bind("p0")), there.node("p0")) == ("", "n1")

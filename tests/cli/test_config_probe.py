@@ -1,4 +1,4 @@
-"""`mooring config check --extenders FILE --probe`: each extender is asked, as kube-scheduler will ask it."""
+"""`mooring config check --extenders FILE --probe` calls each extender as kube-scheduler will call it."""
 
 from __future__ import annotations
 

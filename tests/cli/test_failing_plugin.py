@@ -1,4 +1,6 @@
-"""A plugin that raises: its author gets the traceback, and nobody is told that the pod doesn't fit."""
+"""A plugin that raises: its author gets the traceback, and the answer does not claim that the pod doesn't
+fit.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class Broken:
 
     @property
     def traceback(self) -> list[str]:
-        """What the author needs: the lines of the plugin's own frames."""
+        """Return the lines of the plugin's own frames."""
         file = self.folder / "broken.py"
         return [
             "Traceback (most recent call last):",
@@ -72,9 +74,9 @@ def broken_in(folder: Path) -> Broken:
 
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Broken:
-    """In a folder of its own: a process tells of a line that raises once."""
+    """A plugin in a folder of its own, since a process reports a raising line once."""
     monkeypatch.syspath_prepend(tmp_path)
-    # What is imported under this name goes with the test.
+    # The test removes the module that is imported under this name.
     monkeypatch.setitem(sys.modules, "broken", sys)
     del sys.modules["broken"]
     return broken_in(tmp_path)

@@ -125,7 +125,7 @@ def test_a_switch_never_takes_the_next_word(words: list[str], value: bool, after
 
 @cache
 def usage_and_help(parser: argparse.ArgumentParser) -> str:
-    """What a parser shows."""
+    """Return the usage and the help of a parser."""
     return parser.format_usage() + parser.format_help()
 
 

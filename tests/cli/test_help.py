@@ -79,7 +79,7 @@ class NAME(FilterPlugin[None]):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The files that examples name, beside a server at its default address and a live cluster."""
+    """Yield the files that examples name, next to a server at its default address and a live cluster."""
     made = tmp_path_factory.mktemp("examples")
     owner = {"kind": "ReplicaSet", "name": "web-1", "uid": "u", "controller": True, "apiVersion": "apps/v1"}
     more = {"labels": {"app": "web", "pod-template-hash": "1"}, "metadata": {"ownerReferences": [owner]}}

@@ -1,4 +1,4 @@
-"""Room that is kept for nominated pods: it is in the amounts, and whoever keeps it is named."""
+"""Room that nominated pods reserve: the amounts include it, and the answer names the pods."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def record(text: str) -> logging.LogRecord:
 
 
 class Untouched:
-    """A lock that nobody takes."""
+    """A lock that is always free."""
 
     def acquire(self) -> None:
         raise AssertionError("a line waits for other threads")

@@ -1,4 +1,4 @@
-"""What the commands say of manifests from public reports, as a cluster would decide them.
+"""Answers of the commands about manifests from public reports, compared with a cluster's decisions.
 
 Each test is called like its case.
 """

@@ -1,4 +1,6 @@
-"""`mooring serve --reload`: an edited plugin decides, a broken one changes nothing and its line is told."""
+"""`mooring serve --reload`: an edited plugin decides, a broken one changes nothing and its line
+is reported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands say of a pod that no node takes and for which others would be preempted."""
+"""Answers of the commands about a pod that fits no node and for which other pods would be preempted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user can put right is said in one line each, with exit code 1 and without a traceback."""
+"""An error that the user can fix is one line, with exit code 1 and without a traceback."""
 
 from __future__ import annotations
 

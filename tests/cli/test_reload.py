@@ -1,4 +1,4 @@
-"""The configuration file while the process runs: what is taken, what changes nothing, and who is told."""
+"""The configuration file while the process runs: valid changes, rejected ones, and the report of each."""
 
 from __future__ import annotations
 

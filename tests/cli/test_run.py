@@ -122,7 +122,7 @@ def test_the_sample_cluster_lives(tmp_path: Path) -> None:
 
 
 def test_a_first_decision_waits_until_the_adapter_reaches_the_server() -> None:
-    """It listens before it does; a decision asked for meanwhile would be an error."""
+    """The adapter listens before it reaches the server; a decision in between would be an error."""
     answers = [HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.OK]
 
     class Adapter(BaseHTTPRequestHandler):

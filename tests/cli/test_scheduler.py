@@ -82,7 +82,7 @@ def test_sigterm_gives_back_what_waits_to_be_bound(fake: FakeApiServer, tmp_path
 
 @pytest.mark.slow
 def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
-    """C1: the leader is stopped while another one takes the lease; it sends no binding any more, and ends."""
+    """C1: a leader that is stopped while another one takes the lease sends no more bindings, and ends."""
     with scheduler(fake, tmp_path, *QUICK) as started:
         fake.add(pending("before"))
         until(lambda: node_of(fake, "before"), "the first binding")
@@ -99,7 +99,7 @@ def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
 
 
 def test_nothing_is_bound_on_a_state_that_is_too_old(fake: FakeApiServer, tmp_path: Path) -> None:
-    """Nodes are not followed any more, while pods are: none is bound until the state is young again."""
+    """Nodes are no longer followed, while pods are: no pod is bound until the state is young again."""
     port = free_port()
     with scheduling(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--max-staleness=1s"):
         fake.add(pending("before"))
@@ -212,7 +212,7 @@ def test_rejections(
 def test_the_client_connection_is_the_files(
     fake: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its kubeconfig, where no other is named, and its pace: 200 requests a second after the first 70."""
+    """Its kubeconfig, unless another is named, and its rate: 200 requests a second after the first 70."""
     paces = []
 
     def bucket(qps: float, burst: int) -> TokenBucket:

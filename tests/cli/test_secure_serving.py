@@ -331,7 +331,7 @@ ALL = "--authorization-always-allow-paths=/*"
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Started]]:
-    """A scheduler for tests that only look at it, of which everybody may read everything."""
+    """A scheduler for tests that only read from it; every caller may read everything."""
     flags = ["--v=10", "--tls-min-version=VersionTLS13", "--grpc-listen=0.0.0.0:0", "--grpc-insecure-listen"]
     folder = tmp_path_factory.mktemp("shared")
     with FakeApiServer() as fake, logging_endpoint(fake, folder, ALL, *flags) as running:

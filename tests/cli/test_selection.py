@@ -1,4 +1,4 @@
-"""Pods chosen by namespace and labels, as with kubectl: explained, placed, and asked why they wait."""
+"""Pods chosen by namespace and labels, as with kubectl: `explain`, `schedule` and `why-pending`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mooring serve`: ready, not ready, stopped; what it says of itself; taken ports."""
+"""`mooring serve`: ready, not ready, stopped; its log and metrics; taken ports."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def shown() -> Iterator[tuple[Path, str, str]]:
 
 
 def is_one_process(command: str) -> bool:
-    """Whether no process of mooring is needed beside this one."""
+    """Return whether the command needs no other process of mooring."""
     of_mooring = OF_MOORING.fullmatch(command)
     return of_mooring is not None and "mooring " not in (of_mooring["filter"] or "")
 
@@ -66,7 +66,7 @@ def test_the_output_shown_is_the_real_one(
 
 
 def shell(command: str, given: str = "") -> str:
-    """What a command of the shell prints; `mooring` is a process of its own there."""
+    """Return the output of a shell command; `mooring` is a process of its own there."""
     path = {"PATH": f"{BIN}:{environment()['PATH']}"}
     done = subprocess.run(
         ["sh", "-c", command],

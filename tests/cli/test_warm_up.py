@@ -1,4 +1,4 @@
-"""What `mooring serve` and `mooring scheduler` do first, once the state is complete."""
+"""The first steps of `mooring serve` and `mooring scheduler` once the state is complete."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two small nodes and a larger one, each with a pod; nobody makes that of `c` anew. Three pods wait."""
+    """Two small nodes and a larger one, each with a pod; the pod of `c` has no controller. Three
+    pods wait.
+    """
     return write_manifests(
         tmp_path_factory.mktemp("what-if") / "cluster.yaml",
         node_manifest("a", allocatable=SMALL),

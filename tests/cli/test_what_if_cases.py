@@ -32,7 +32,8 @@ def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
                 capsys, "what-if", question, *words, "--server", server.address("grpc"), "-o", "json"
             )
         assert remote.document == offline.document
-        # Where pods land depends on their UIDs, and nothing makes a live cluster's pods of workloads.
+        # The nodes that pods get depend on their UIDs, and workloads in a live cluster have no controller
+        # here.
         if question != "removal" and {each["kind"] for each in objects} <= {"Node", "Pod"}:
             with FakeApiServer() as fake:
                 # They come in the order of the file, a second after one another.

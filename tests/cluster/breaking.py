@@ -1,5 +1,5 @@
-"""The ways in which a server tells that it has forgotten what a watch wants to hear, 410 in both forms; and
-which calls a fault meets.
+"""The forms in which a server reports that it has dropped the versions a watch asks for, 410 in both forms,
+and the calls that a fault meets.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def gone_midway(live: Following) -> None:
     lists = live.reflector("Pod").lists
 
     def edit(type_: str, item: dict[str, Any]) -> list[bytes]:
-        # A watch that nobody reads any more may be told first.
+        # A watch without a reader may get it first.
         if live.reflector("Pod").lists > lists:
             return [event_line(type_, item)]
         return [event_line("ERROR", {"kind": "Status", "code": 410, "message": "too old"})]

@@ -47,7 +47,7 @@ class Chaos:
         self._dice = random.Random(seed)
 
     def run(self, steps: int) -> None:
-        """Goes on for so many steps, then heals everything."""
+        """Make ``steps`` steps, then heal everything."""
         for _ in range(steps):
             if self._dice.random() < 0.2:
                 self.faults += 1

@@ -51,7 +51,7 @@ class CuttingProxy:
 
 
 def _rest(client: socket.socket, data: bytes) -> bytes:
-    """What is still to come of the request that begins with ``data``."""
+    """Return the rest of the request that begins with ``data``."""
     head, _, body = data.partition(b"\r\n\r\n")
     found = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
     assert found

@@ -71,7 +71,7 @@ class Following:
 
 
 def held(state: State) -> Content:
-    """What the state has."""
+    """Return the content of the state."""
     with state.lock:
         found = {
             ("Pod", record.pod.key): (record.pod.metadata.uid, record.pod.metadata.resource_version)
@@ -88,7 +88,7 @@ def held(state: State) -> Content:
 
 
 def listed(fake: FakeApiServer, kinds: tuple[str, ...] = ("Node", "Pod", "Service")) -> Content:
-    """What the server has, finished pods left out."""
+    """Return the content of the server, without finished pods."""
     found: Content = {}
     for kind in kinds:
         assert kind in KINDS

@@ -88,7 +88,7 @@ def changes() -> st.SearchStrategy[Put | Remove]:
 
 
 def rebuilt(state: State) -> State:
-    """A fresh state from what the other one ended with: its objects, then what it only assumed."""
+    """Return a fresh state with the other one's last objects, and then its assumed pods."""
     records = state.snapshot.pods.records
     delivered = (records | state._delivered).values()
     fresh = State()

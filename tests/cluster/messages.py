@@ -32,7 +32,7 @@ TIMES = {
 MAX_INT = 2**31 - 1
 QUANTITIES = ("0", "1", "250m", "1.5Gi", "3e2", "-1", "x")
 OLDER_FIELDS = ("pod_group_template_ref",)
-"""What the newest version of a kind no longer has."""
+"""Fields that the newest version of a kind lacks."""
 DEFAULT_TEXTS = ("Shared", "default-scheduler", "rbd")
 
 
@@ -98,16 +98,16 @@ def _each_value(name: str, shape: inspect.Type) -> Iterator[Any]:
 
 
 def _newest(shape: inspect.UnionType) -> inspect.Type | None:
-    """What may stand there beside nothing; None = a quantity, which is a text or a number."""
+    """Return the type besides None; None = a quantity, which is a text or a number."""
     parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
-    # Where an older version has a text, the newest has a message.
+    # The newest version has a message for an older version's text.
     message = [part for part in parts if isinstance(part, inspect.StructType)]
     alone = message or (parts if len(parts) == 1 else [])
     return alone[0] if alone else None
 
 
 def whole(item: ClusterObject | PodParts | None) -> ClusterObject | None:
-    """The object as one, also where it came in parts."""
+    """Return the object as one, also if it came in parts."""
     return item.pod if isinstance(item, PodParts) else item
 
 
@@ -152,7 +152,7 @@ def _set(message: Any, name: str, value: Any) -> None:
 
 
 def _say(message: Any, value: Any) -> None:
-    """Fills a message with what ``value`` is: an object, a time or a quantity."""
+    """Fill a message with ``value``: an object, a time or a quantity."""
     if isinstance(value, msgspec.Struct):
         _filled(message, value)
     elif isinstance(message, Time):
@@ -162,7 +162,7 @@ def _say(message: Any, value: Any) -> None:
 
 
 def fields_of(kind: type[msgspec.Struct]) -> set[tuple[str, str]]:
-    """Struct and name of every field of ``kind`` and of what stands in it."""
+    """Return struct and name of every field of ``kind`` and of its nested structs."""
     found: set[tuple[str, str]] = set()
     waiting: list[inspect.Type] = [inspect.type_info(kind)]
     while waiting:

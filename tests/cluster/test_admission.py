@@ -1,4 +1,4 @@
-"""What the API server adds to new objects, from other objects and of its own accord."""
+"""Fields that the API server adds to new objects, from other objects or by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads: what is made of them is what their controllers make."""
+"""The objects made of workloads are those that their controllers make."""
 
 from __future__ import annotations
 

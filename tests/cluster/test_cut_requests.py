@@ -8,7 +8,7 @@ from tests.cluster.cutting import proxied
 from tests.fake_api_server import FakeApiServer
 
 STEP = 7
-"""Every so many bytes there is a cut; the soak takes each."""
+"""Bytes between two cuts; the soak makes each cut."""
 
 
 def test_bind_request_lost() -> None:

@@ -1,4 +1,4 @@
-"""Requests that nobody waits for, over a server that says whatever it was told to."""
+"""Requests without a waiting caller, over a server with scripted answers."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def check(pods: KnownPods, pod: Pod) -> None:
 
 
 def of_same_template(item: Pod, other: Pod) -> Pod:
-    """``item`` with what ``other`` has as its own."""
+    """Return ``item`` with ``other``'s own fields."""
     own = {name: getattr(other.metadata, name) for name in OWN_PARTS}
     return Pod(
         replace(item.metadata, **own),

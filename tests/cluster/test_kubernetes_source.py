@@ -100,7 +100,7 @@ def test_watch_410_event_and_status(fake: FakeApiServer, happen: Callable[[Follo
 
 
 class Exhausted(Timers):
-    """Pauses that nobody would wait for from the fourth failure on."""
+    """Pauses that are too long to wait for from the fourth failure on."""
 
     def backoff(self, failures: int, longest: float | None = None) -> float:
         return 0.001 if failures < 4 else 3600
@@ -457,7 +457,7 @@ def told(step: tuple[str, bool], version: int, uid: int) -> tuple[str, dict[str,
 
 
 class Teller:
-    """A reflector that is told lines by hand."""
+    """A reflector that gets lines from a test."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -476,7 +476,7 @@ class Teller:
 
 
 NOISE = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=3)
-"""What is told again after an event: which of those before, or only a bookmark of its version."""
+"""The lines that follow an event: an earlier event again, or only a bookmark of its version."""
 
 
 @examples(60)

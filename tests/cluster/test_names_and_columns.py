@@ -1,4 +1,4 @@
-"""What has a column over all nodes, and what names cost that have none."""
+"""Attributes with a column over all nodes, and the cost of names without one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def state_of(*objects: Node | Pod) -> State:
 
 
 def requested(state: State) -> dict[str, int]:
-    """What the pods on each node take of gpus."""
+    """Return the gpus that the pods on each node request."""
     nodes = NodeView(state.snapshot, state.snapshot.nodes.rows())
     return dict(zip(nodes.names, nodes.requested("a.b/gpu").tolist(), strict=True))
 

@@ -1,4 +1,4 @@
-"""What is neither node nor pod: identity, owners, versions, forks."""
+"""Objects besides nodes and pods: identity, owners, versions, forks."""
 
 from __future__ import annotations
 

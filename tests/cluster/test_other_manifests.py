@@ -1,4 +1,4 @@
-"""Manifests of what is neither node nor pod."""
+"""Manifests of objects besides nodes and pods."""
 
 from __future__ import annotations
 

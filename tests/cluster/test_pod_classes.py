@@ -222,7 +222,7 @@ def test_counts_of_many_pods_are_whole_while_others_are_written() -> None:
             while not stop.is_set():
                 for key in ("app", "name", "absent"):
                     counted(state, (LabelMatcher((Requirement(key, "NotIn", frozenset("x")),)), None, False))
-        except BaseException as error:  # noqa: BLE001  # the other thread tells of it
+        except BaseException as error:  # noqa: BLE001  # the other thread reports it
             failures.append(error)
 
     threads = [threading.Thread(target=ask) for _ in range(2)]

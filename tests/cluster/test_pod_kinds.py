@@ -54,7 +54,7 @@ def other_nodes(number: int) -> Pod:
 
 
 def test_of_kinds_with_labels_of_their_own_few_are_found_again() -> None:
-    """Not even where thousands live: each would be remembered for nothing."""
+    """Not even among thousands: remembering each would be useless."""
     kinds = PodKinds(NEWEST_RULES)
     living = [kinds.of(pod(app=f"app-{number}")) for number in range(2 * pod_kinds._LATELY)]
     again = [kinds.of(pod(app=f"app-{number}")) for number in range(2 * pod_kinds._LATELY)]
@@ -63,7 +63,7 @@ def test_of_kinds_with_labels_of_their_own_few_are_found_again() -> None:
 
 
 def test_kinds_in_use_are_found_again_whatever_else_there_is() -> None:
-    """However their hashes are: two that met in one place were made anew by turns."""
+    """Whatever their hashes: two in one place were made again alternately."""
     kinds = PodKinds(NEWEST_RULES)
     pods = [pod(app=f"app-{number}") for number in range(pod_kinds._LATELY // 2)]
     first, second = [[kinds.of(each) for each in pods] for _ in range(2)]

@@ -23,7 +23,7 @@ NAMES = st.sampled_from(["a", "b"])
 
 
 def told(changes: Iterable[Change | PutPod]) -> tuple[list[object], list[StateChange], list[str]]:
-    """What a state has of pods after these changes, what it told of them, and what it rejected."""
+    """Return a state's pods after these changes, the notifications about them, and the rejected ones."""
     state, heard, rejected = State(), list[StateChange](), list[str]()
     state.replace("test", [make_node("a"), make_node("b")])
     state.subscribe(heard.append)
@@ -38,7 +38,7 @@ def told(changes: Iterable[Change | PutPod]) -> tuple[list[object], list[StateCh
 
 
 def in_parts(pod: Pod, *, shared: bool) -> PodParts:
-    """The pod in parts, of which the template may be the one that others have, too."""
+    """Return the pod in parts; its template may be shared with other pods."""
     parts = PodParts.of(pod)
     return replace(parts, template=same_template(parts.template)) if shared else parts
 

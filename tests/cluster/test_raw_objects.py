@@ -1,4 +1,4 @@
-"""What extenders are sent: objects as the API server has them, and no more of them than is needed."""
+"""Objects for extenders: as the API server has them, and no more than is needed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pod_of(fake: FakeApiServer, name: str, **spec: Any) -> Pod:
 
 
 def known(ask: Callable[[], bytes]) -> Any:
-    """What ``ask`` finds, None when that is gone."""
+    """Return the result of ``ask``, or None if that is gone."""
     try:
         return json.loads(ask())
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""What Filter may read of a row never changes without a sign of it, whoever writes.
+"""Each write to a part of a row that Filter may read changes the row's version.
 
 Verdicts are kept for as long as ``as_of_now`` says the same of pods like one and of the row. So every method
 of the state that writes is called here, and what can be read of each row is compared before and after.
@@ -64,7 +64,7 @@ OF_A_ROW: dict[str, Read] = {
         for uid in tables.pods.nominated.get(tables.nodes.names[row] or "nothing", ())
     ],
 }
-"""What is read of one row, by the attribute of the node table or the pod table that has it."""
+"""Reads of one row, by the attribute of the node table or the pod table that has it."""
 
 OF_ALL = {
     *("lock", "epoch", "first_epoch", "resource_index", "taint_sets", "volume_changes", "row_version"),
@@ -72,8 +72,9 @@ OF_ALL = {
     *("claim_users", "ephemeral_users", "priorities", "selected_keys", "groups"),
     *("pending_count", "assumed_count"),
 }
-"""The attributes that are not about one row. A plugin that reads them says that it looks at other nodes, and
-its verdicts are not kept."""
+"""The attributes that are not about one row. A plugin that reads them declares that it reads other nodes, and
+its verdicts are not cached.
+"""
 
 
 def _node(table: NodeTable, row: int) -> object:
@@ -91,7 +92,7 @@ def _record(record: PodRecord) -> tuple[Pod, bool]:
 
 
 class Watched:
-    """A state, and what was read of its rows after the last step."""
+    """A state, and the values of its rows after the last step."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -242,7 +243,7 @@ def twin_of(state: State) -> State:
 
 
 def followed(some: list[Put | Remove]) -> Step:
-    """What another copy has written."""
+    """Return a step with another copy's writes."""
 
     def change(watched: Watched) -> None:
         twin = twin_of(watched.state)
@@ -280,7 +281,7 @@ WRITERS: dict[str, st.SearchStrategy[Step]] = {
     "fork": st.builds(forked, st.lists(nodes(), max_size=2), st.lists(pods(("x", "y")), max_size=2)),
     "copy_to": st.just(on_a_copy(twin_of, lambda _: None)),
 }
-"""The state's methods that write, each with what it can be given."""
+"""The state's methods that write, each with its possible arguments."""
 
 READERS = {
     *("changes_since", "find_pod", "pod_uids", "count_of", "kind_of", "kind_like", "kind_labelled"),
@@ -346,7 +347,7 @@ ENDS: dict[str, Step] = {
     "less important": put(waiting(spec={"priority": 0})),
     "smaller": put(waiting(requests={"cpu": "100m"})),
 }
-"""What becomes of a nominated pod."""
+"""The possible ends of a nominated pod."""
 
 
 def row_of_a(watched: Watched) -> int:

@@ -27,7 +27,7 @@ class Server:
 
     Attributes:
         tls: For the connections from now on.
-        met: Of each connection that was answered whether its session was resumed, and whom it is from.
+        met: For each answered connection, whether its session was resumed, and the name in its certificate.
     """
 
     def __init__(self, listener: socket.socket, tls: ssl.SSLContext) -> None:
@@ -180,7 +180,7 @@ def test_our_certificate_is_replaced(
 
 
 def test_half_of_a_pair_is_replaced(authority: Authority, tmp_path: Path) -> None:
-    """What is in use stays, until the other half fits."""
+    """The pair in use stays until the other half fits."""
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
     first, second = authority.issue("first"), authority.issue("second")
     with serving(server_context(authority.issue("api"), authority)) as (server, address):
@@ -202,7 +202,7 @@ def test_half_of_a_pair_is_replaced(authority: Authority, tmp_path: Path) -> Non
 def test_the_authority_is_replaced(
     replace: Callable[[Path, Path], None], authority: Authority, tmp_path: Path
 ) -> None:
-    """Whom the new one does not vouch for is asked no more, whatever was verified before."""
+    """No server without a certificate of the new one gets a request, whatever was verified earlier."""
     other, trusted = Authority(tmp_path / "other"), tmp_path / "trusted.crt"
     shutil.copy(authority.certificate, trusted)
     with serving(server_context(authority.issue("api"))) as (server, address):
@@ -217,7 +217,7 @@ def test_the_authority_is_replaced(
 
 
 def test_files_that_cannot_be_used(authority: Authority, tmp_path: Path) -> None:
-    """Nobody is asked for a password; once there is a file that can be used, it is."""
+    """No password is requested; a file is used once it is valid."""
     us, encrypted, key = authority.issue("us"), tmp_path / "encrypted.key", tmp_path / "tls.key"
     subprocess.run(
         ["openssl", "pkey", "-in", us.key, "-aes256", "-passout", "pass:secret", "-out", encrypted],

@@ -1,4 +1,4 @@
-"""Requests as they go out and answers as they may come, from a server that says whatever it was told to."""
+"""Requests as they are sent and answers as they may come, from a server with scripted answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mooring.http_client.client import HttpClient
 from tests.certificates import Authority
 
 END = b""
-"""In place of a piece: the server ends the connection."""
+"""Instead of a piece: the server ends the connection."""
 
 LENGTH = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\nX-Said: yes\r\n\r\n{}"
 CHUNKED = (
@@ -36,10 +36,10 @@ LONG = b"HTTP/1.1 201 Created\r\nX-Long: %s\r\nX-Said: yes\r\nContent-Length: 2\
 
 
 class Scripted:
-    """A server that reads a request and then sends pieces, whatever was asked.
+    """A server that reads a request and then sends the scripted pieces.
 
     Attributes:
-        requests: What it was sent, each with the number of its connection.
+        requests: The requests that it got, each with the number of its connection.
     """
 
     def __init__(self, listener: socket.socket, pieces: Sequence[bytes]) -> None:
@@ -226,7 +226,7 @@ def test_through_a_proxy() -> None:
 
 
 def test_over_tls(tmp_path: Path) -> None:
-    """Also through a proxy; a server that nobody vouches for gets nothing."""
+    """Also through a proxy; a server without a trusted certificate gets nothing."""
     authority = Authority(tmp_path)
     pair = authority.issue("api")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -267,7 +267,7 @@ def test_which_servers_it_trusts(settings: dict[str, Any], answers: bool, tmp_pa
 
 @contextmanager
 def relaying(target: str) -> Iterator[tuple[list[bytes], str]]:
-    """A proxy that passes its first connection on once it was asked to; and what it was asked."""
+    """Yield a proxy that passes its first connection on after CONNECT, and its requests."""
     seen: list[bytes] = []
 
     def relay(listener: socket.socket) -> None:

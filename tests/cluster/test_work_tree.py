@@ -23,7 +23,7 @@ from tests.cluster.test_state_properties import Step, run, steps
 
 
 def contents(state: State) -> dict[str, Any]:
-    """What is in the tables, with the row of each node."""
+    """Return the content of the tables, with the row of each node."""
     found = copy.deepcopy(content(state))
     return {**found, "index": dict(state.snapshot.nodes.index)}
 

@@ -1,4 +1,4 @@
-"""What clients of an API server rely on: one suite for the fake and for the real one.
+"""The contract of an API server for clients: one suite for the fake and for the real one.
 
 A subclass gives the fixture ``cluster``. Nothing here looks inside a server.
 """
@@ -135,7 +135,7 @@ class Contract:
     """The suite."""
 
     unserved = frozenset({"PodGroup", "Workload"})
-    """Kinds that a server doesn't have without being told to."""
+    """Kinds that a server serves only if a flag enables them."""
 
     @pytest.fixture
     def cluster(self) -> Iterator[Cluster]:

@@ -66,7 +66,7 @@ class Faults:
     """The faults in force. Safe from any thread; all of them are off at the start.
 
     Attributes:
-        edit: What watches send in place of each event; None = the event.
+        edit: Replaces each event of watches; None = the event.
         silent: Watches send nothing, bookmarks included, but stay open.
     """
 
@@ -90,7 +90,7 @@ class Faults:
         Args:
             method: ``GET``, ...; ``WATCH`` for a watch; "" = any.
             path: A regular expression that is found in the path.
-            action: What happens to them.
+            action: The effect on the requests.
             times: How often; None = until ``clear``.
             when: Which of them.
         """

@@ -1,4 +1,4 @@
-"""HTTP: from a path to what is done, with the faults in between."""
+"""HTTP: from a path to an action, with the faults in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Target:
-    """What a path means."""
+    """The meaning of a path."""
 
     def __init__(self, path: str, kinds: dict[tuple[str, str], Kind]) -> None:
         parts = [unquote(part) for part in path.strip("/").split("/")]

@@ -1,4 +1,4 @@
-"""What was asked of the fake and what became of it: the place where invariants are checked."""
+"""The requests to the fake and their results: the place where invariants are checked."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Call:
         path: Without the query.
         query: By name, the last value.
         user: The bearer token; "" = none.
-        user_agent: What the client calls itself.
+        user_agent: The client's name for itself.
         body: JSON values; None = none.
         at: Seconds of ``time.monotonic`` at its arrival.
-        content_type: Of the body.
+        content_type: The content type of the body.
     """
 
     method: str
@@ -41,7 +41,7 @@ class Entry:
     Attributes:
         call: The request.
         status: The answer's HTTP status; 0 = it was cut off or never given.
-        done: Whether the objects were changed as asked.
+        done: Whether the objects were changed as requested.
         object: The object as it was after that; None when nothing changed.
     """
 

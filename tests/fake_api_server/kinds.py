@@ -1,4 +1,4 @@
-"""What the fake serves: written down here, so that a wrong plural of ours is found."""
+"""The kinds that the fake serves, written down here so that a wrong plural of ours is found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Kind(NamedTuple):
 
     @property
     def type_meta(self) -> dict[str, str]:
-        """What an object says of its kind; stored objects begin with it."""
+        """Return the kind and API version that stored objects begin with."""
         return {"kind": self.kind, "apiVersion": self.version}
 
 
@@ -60,4 +60,4 @@ KINDS = (
 )
 
 DEFAULT_OFF = frozenset({"monitoring.coreos.com/v1", "resource.k8s.io/v1beta2", "scheduling.k8s.io/v1alpha2"})
-"""API versions that an API server has only when it is told to."""
+"""API versions that an API server has only if a flag enables them."""

@@ -1,4 +1,4 @@
-"""What the API server does to objects: create, update, patch, delete, bind, with its checks.
+"""The API server's actions on objects: create, update, patch, delete, bind, with its checks.
 
 The rules of bindings are those of pkg/registry/core/pod/storage/storage.go.
 """

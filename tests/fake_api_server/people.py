@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass
 class People:
-    """Nobody at first.
+    """The users and their rights; none at first.
 
     Attributes:
         tokens: By token, the name of the user.
         readers: Who may ``get`` what: names of users and paths.
-        denied: What nobody may do with resources: verbs and plurals, such as ``create pods/binding``.
+        denied: Verbs and plurals that are forbidden to all, such as ``create pods/binding``.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)

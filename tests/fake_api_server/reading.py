@@ -44,7 +44,7 @@ def listed(store: Store, kind: Kind, namespace: str, query: dict[str, str]) -> b
 
 
 def watched(handler: Handler, call: Call, kind: Kind, namespace: str) -> None:
-    """Sends events until the watch's time is over, or somebody ends it."""
+    """Send events until the watch's time is over, or a test ends it."""
     fake = handler.fake
     seconds = float(call.query.get("timeoutSeconds") or DEFAULT_TIMEOUT_SECONDS)
     framed = fake.protobuf and wants_frames(handler.headers.get("Accept", ""), kind)

@@ -1,4 +1,4 @@
-"""The fake API server: real HTTP on the loopback, our own objects behind it."""
+"""The fake API server: real HTTP on the loopback, in front of our own objects."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Listener(ThreadingHTTPServer):
             self.connections.discard(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news."""
+        """Ignore clients that went away."""
 
     def cut(self) -> None:
         for connection in tuple(self.connections):
@@ -68,13 +68,13 @@ class FakeApiServer(Startable):
         without: API versions that it doesn't have.
         bookmark_seconds: How long a watch is quiet before it gets a bookmark.
         token: The bearer token that it wants; "" = any or none.
-        protobuf: Whether watches of pods are answered in protobuf where that is preferred.
+        protobuf: Whether watches of pods are answered in protobuf for clients that prefer it.
 
     Attributes:
         store: The objects.
-        faults: What goes wrong.
-        history: What was asked.
-        forbidden: Plurals that nobody may see.
+        store: The objects.
+        faults: The faults to cause.
+        history: The requests.
         people: Who shows which token, and who may read what.
     """
 
@@ -153,7 +153,7 @@ class FakeApiServer(Startable):
         return ApiServer(load, ClientOptions(**options))
 
     def add(self, *items: Mapping[str, Any]) -> list[Manifest]:
-        """Stores objects as they are; returns them with what every object gets."""
+        """Store objects as they are; return them with the fields that every object gets."""
         return [self.objects.add(self.kind_of(item["kind"]), item) for item in items]
 
     def remove(self, kind: str, name: str, namespace: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What etcd is to the real one: objects as bytes, one counter of versions, a log that can be compacted."""
+"""The equivalent of etcd: objects as bytes, one counter of versions, a log that can be compacted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEPT_LISTS = 64
 
 
 class Event(NamedTuple):
-    """One change: what a watch tells."""
+    """One change, as a watch sends it."""
 
     version: int
     type: str

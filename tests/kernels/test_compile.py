@@ -123,7 +123,9 @@ def test_a_compiled_loop_is_kept_on_disk_until_what_it_is_made_of_changes(
     (tmp_path / f"{module}.py").write_text(STEPPED.format(constants=constants, inner=inner, used=used))
 
     def compiled(step: int) -> tuple[int, int]:
-        """What a process that starts now makes of 7, and how many files there are then."""
+        """Return the result for 7 in a process that starts now, and the number of compiled
+        files afterwards.
+        """
         (tmp_path / f"{constants}.py").write_text(f"STEP = {step}\n")
         for name in (constants, module):
             sys.modules.pop(name, None)

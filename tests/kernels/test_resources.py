@@ -46,7 +46,7 @@ SIZES = st.sampled_from((10, 4000, 2**40, 2**55, 2**62))
 
 
 GPU = "example.com/gpu"
-"""What only some nodes have."""
+"""A resource that only some nodes have."""
 
 
 def nodes(seed: int, cpu: int, memory: int, *, lacking: bool, step: int = 1) -> NodeView:
@@ -167,7 +167,7 @@ def test_a_pass_needs_columns_that_tell_who_has_what_is_requested(
 
 
 def both_of(requests: Mapping[str, Quantity]) -> TotalsRating:
-    """What both plugins say of a pod."""
+    """Return the scores of both plugins for a pod."""
     pod = make_pod(requests=requests)
     ratings = make(NodeResourcesFit).scorer(pod), make(NodeResourcesBalancedAllocation).scorer(pod)
     together = TotalsRating.of([(rating, 1) for rating in ratings])
@@ -277,7 +277,7 @@ def both_ratings(cpu: int, memory: int, args: NodeResourcesFitArgs | None = None
 
 
 def check_estimate(table: NodeTable, ratings: Ratings, first: int = 0, end: int = 1) -> bool:
-    """Compare the estimate of some nodes with what the plugins' loops say; False = it is in doubt."""
+    """Compare the estimate of some nodes with the plugins' loops; False = the estimate is in doubt."""
     shares, balance = ((*rating.asked, weight) for rating, weight in ratings)
     columns = table.allocatable, table.requested, table.non_zero_requested
     base, estimated, exact = np.zeros((3, end - first), np.int32)
@@ -286,7 +286,7 @@ def check_estimate(table: NodeTable, ratings: Ratings, first: int = 0, end: int 
         return False
     for rating, weight in ratings:
         assert rating.loop.compile()(columns, (first, np.zeros(0, np.int32)), *rating.asked, weight, exact)
-    fits = exact != REJECTED  # What else nodes lack is left to others.
+    fits = exact != REJECTED  # Other plugins reject nodes for other reasons.
     np.testing.assert_array_equal(estimated[fits], exact[fits])
     assert (exact[estimated == REJECTED] == REJECTED).all()
     return True
@@ -328,7 +328,7 @@ SNAPSHOT = nodes(0, 1, 1, lacking=False).snapshot
 
 
 def told(rating: TotalsRating) -> list[Any]:
-    """What the compiled pass is told of a pod, with its amounts in their places."""
+    """Return the arguments of the compiled pass for a pod, with its amounts in their places."""
     return [
         resource_totals.with_amounts(each, rating._amounts).tolist() if isinstance(each, np.ndarray) else each
         for asked in rating.asked_in(SNAPSHOT)

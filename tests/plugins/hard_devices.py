@@ -1,4 +1,4 @@
-"""Valid claims and devices that are made to be hard: a search has to tell early that they can't be had.
+"""Valid claims and devices that are hard by design: a search has to find out early that it fails.
 
 The long form says how long each kind takes, in processor time, and what comes of it:
 
@@ -145,7 +145,7 @@ def crowded(draft: Draft) -> None:
 
 
 def counted_out(draft: Draft) -> None:
-    """Partitions of one device, whose counters are short of what the requests need at least."""
+    """Partitions of one device, with fewer counters than the requests need at least."""
     amounts = [draft.random.randint(20, 40) for _ in range(draft.random.randint(12, 40))]
     wanted = draft.random.randint(5, 10)
     total = sum(sorted(amounts)[:wanted]) - draft.random.randint(1, 10)
@@ -178,7 +178,7 @@ def many_claims(draft: Draft) -> None:
 
 
 def tainted(draft: Draft) -> None:
-    """Devices of which most have a taint that all requests but a few tolerate."""
+    """Devices, most with a taint that all requests but a few tolerate."""
     count = draft.random.randint(8, 20)
     free = draft.random.randint(1, count // 2)
     taint = [{"key": "hot", "value": "yes", "effect": "NoSchedule"}]
@@ -254,7 +254,7 @@ def counted_twice(draft: Draft) -> None:
 
 
 def packed(draft: Draft) -> None:
-    """Shares of different sizes, of which one too many is more than a third of a device."""
+    """Shares of different sizes; one too many of them is more than a third of a device."""
     devices = draft.random.randint(3, 12)
     for at in range(devices):
         capacity = {"memory": {"value": "90Gi"}}
@@ -288,7 +288,7 @@ KINDS: dict[str, Callable[[Draft], None]] = {
 
 
 def answer(kind: str, seed: int, timeout: timedelta = timedelta(seconds=10)) -> tuple[Status, float]:
-    """Return what Filter says of the node for one input, and the seconds of processor time that it takes."""
+    """Return Filter's status of the node for one input, and the seconds of processor time that it takes."""
     draft = Draft(random.Random(f"{kind} {seed}"))
     KINDS[kind](draft)
     began = time.thread_time()
@@ -299,7 +299,7 @@ def answer(kind: str, seed: int, timeout: timedelta = timedelta(seconds=10)) -> 
 def answer_to(
     draft: Draft, timeout: timedelta = timedelta(seconds=10), gates: Mapping[str, bool] | None = None
 ) -> tuple[Status, list[list[tuple[str, str]]]]:
-    """Return what Filter says of the node, and by claim the devices that it found, each with its choice."""
+    """Return Filter's status of the node, and by claim the devices that it found, each with its choice."""
     view, state = draft.view(), CycleState()
     args = DynamicResourcesArgs(filter_timeout=timeout)
     plugin = make(DynamicResources, args, clock=ProcessorClock(), gates=gates)
@@ -319,7 +319,7 @@ def answer_to(
 
 
 def answers(kind: str, seed: int, count: int) -> Iterator[tuple[Status, float]]:
-    """Yield the ``answer`` to each of so many inputs."""
+    """Yield the ``answer`` to each of ``count`` inputs."""
     return (answer(kind, number) for number in range(seed, seed + count))
 
 

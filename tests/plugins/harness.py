@@ -1,4 +1,4 @@
-"""Runs one plugin over a small cluster, point after point, as a cycle does."""
+"""Runs one plugin over a small cluster, point by point, like a cycle."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SetClock:
 
 @dataclass
 class RecordingBinder:
-    """Says what it is told to, and keeps what it was asked."""
+    """A binder with a given answer, which records its calls."""
 
     outcome: BindOutcome = BindOutcome.BOUND
     bound: list[tuple[str, str]] = field(default_factory=list)
@@ -96,7 +96,7 @@ def pre_filter(plugin: PreFilterPlugin[Any], pod: Pod, nodes: NodeView) -> PreFi
 
 
 def verdicts(plugin: FilterPlugin[Any], pod: Pod, nodes: NodeView) -> dict[str, Status]:
-    """What the plugin says of each node, PreFilter first when it has one."""
+    """Return the plugin's status of each node, with PreFilter first if it has one."""
     state = CycleState()
     if isinstance(plugin, PreFilterPlugin):
         early = plugin.pre_filter(state, pod, nodes)

@@ -126,7 +126,9 @@ def fit(pod: Pod, node: NodeInfo) -> Status:
 
 
 def non_zero_use(pod: Pod, node: NodeInfo, name: str) -> int:
-    """What the pods on the node and ``pod`` take, containers without a request counted with the defaults."""
+    """Return the requests of ``pod`` and the node's pods, with the defaults for containers without a
+    request.
+    """
     usages = [pod_usage(other) for other in (*node.pods, pod)]
     if name == "cpu":
         return sum(usage.non_zero_cpu for usage in usages)

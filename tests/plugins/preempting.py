@@ -1,4 +1,4 @@
-"""What the profile's preempting plugin finds for a pod among manifests."""
+"""The result of the profile's preempting plugin for a pod among manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods that no node takes, and what an explanation has to say of each: code, subject, words and holders."""
+"""Pods that fit no node, and the facts in the explanation of each: code, subject, words and holders."""
 
 from __future__ import annotations
 
@@ -774,7 +774,7 @@ HOPELESS = frozenset[str]()
 
 @dataclass(frozen=True)
 class Fact:
-    """A pod that no node takes, and what is to be said of it.
+    """A pod that fits no node, and the expected explanation.
 
     Attributes:
         objects: The cluster.

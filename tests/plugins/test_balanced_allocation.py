@@ -19,7 +19,7 @@ def comparing(*names: str) -> NodeResourcesBalancedAllocationArgs:
 @pytest.mark.parametrize(
     ("requests", "now", "before"),
     [
-        # The node has 10 cpu and 1000 of memory, of which 4 and 200 are taken.
+        # The node has 10 cpu and 1000 of memory; 4 and 200 are taken.
         pytest.param({"cpu": 2, "memory": 200}, 75, 90, id="nothing changes"),
         pytest.param({"memory": 200}, 80, 100, id="evened out"),
         pytest.param({"cpu": 6}, 60, 60, id="thrown off"),

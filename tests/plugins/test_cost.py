@@ -1,4 +1,4 @@
-"""What a decision costs depends on nodes and domains, not on how many pods there are nor on their labels.
+"""The cost of a decision depends on nodes and domains, not on the number of pods nor on their labels.
 
 A cold decision is measured in the Python instructions that it takes, the same in every run, with few and with
 many placed pods.
@@ -27,7 +27,7 @@ from mooring.testing.question import NoBinder
 
 NODES, SPARE, FEW, MANY = 60, 5, 300, 4800
 MAX_RATIO = 1.5
-"""So many times the instructions may MANY pods take: some columns are longer, and nodes differ more."""
+"""The most instructions for MANY pods, relative to FEW: some columns are longer, and nodes differ more."""
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 NAME = "statefulset.kubernetes.io/pod-name"
@@ -167,7 +167,7 @@ def test_more_pods_of_the_same_kinds_cost_nothing(
 ) -> None:
     pod = make_pod("pending", labels={"app": "a"}, spec=spec)
     few, many, first = (_cluster(count, placed, objects) for count in (FEW, MANY, FEW))
-    _instructions(first, pod)  # What a process does once doesn't count.
+    _instructions(first, pod)  # Work that a process does only once doesn't count.
     assert _instructions(many, pod) <= MAX_RATIO * _instructions(few, pod)
 
 
@@ -187,7 +187,7 @@ def test_a_label_that_each_placed_pod_has_of_its_own_costs_nothing(
 ) -> None:
     asked = [make_pod(f"pending-{n}", labels={"app": "a", NAME: f"pending-{n}"}, spec=spec) for n in range(2)]
     costs = []
-    for count in (FEW, FEW, MANY):  # The first for what a process does once.
+    for count in (FEW, FEW, MANY):  # The first run is for work that a process does only once.
         engine = _cluster(count, {}, objects, own_labels=True)
         # The first pod that names a label pays for its column.
         costs.append([_instructions(engine, pod) for pod in asked][1])

@@ -1,4 +1,4 @@
-"""A plugin that works through what a pod lists ends soon after nobody waits for the decision any more."""
+"""A plugin that works through a pod's lists ends soon after its caller has left."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ NODES = [f"n{at}" for at in range(4 * LOOK_EVERY)]
 
 
 class Leaving:
-    """A caller who leaves while ``plugin`` runs at ``point``, once it looked twice whether somebody waits."""
+    """A caller that leaves while ``plugin`` runs at ``point``, at the plugin's second check of
+    the deadline.
+    """
 
     def __init__(self, plugin: str, point: str) -> None:
         self.plugin = self.extension_point = self.answered_by = ""
@@ -57,7 +59,7 @@ class Leaving:
 
 
 class EachNodeFilter(FilterPlugin[None], CacheablePlugin):
-    """As an author writes one: with a look at one node. It counts the pods that it signs."""
+    """A plugin as an author writes it, one node per call. It counts the pods that it signs."""
 
     name = "EachNodeFilter"
     signed = 0
@@ -271,7 +273,7 @@ def test_a_plugin_ends_with_the_call(
     with pytest.raises(DeadlineExceededError) as ended:
         engine.decide(pod, engine.profile(), ALL_NODES, progress=Leaving(plugin, point))
     assert ended.value.metadata == {"plugin": plugin, "extension_point": point}
-    check_deadline()  # Outside of a plugin nobody is waited for.
+    check_deadline()  # Outside of a plugin no caller waits.
     assert engine.decide(pod, engine.profile(), ALL_NODES).evaluated is not None
 
 

@@ -106,7 +106,7 @@ def pods(draw: st.DrawFn) -> Pod:
 
 
 def answers(plugin: Plugin[Any], pod: Pod, nodes: NodeView) -> list[object]:
-    """What the points up to Score return, as far as they are called."""
+    """Return the results of the points up to Score, as far as they are called."""
     state = CycleState()
     returned: list[object] = []
     if isinstance(plugin, PreEnqueuePlugin):
@@ -125,7 +125,7 @@ def answers(plugin: Plugin[Any], pod: Pod, nodes: NodeView) -> list[object]:
 
 
 def twins(pod: Pod, other: Pod) -> list[Pod]:
-    """``pod`` with one field of ``other``, each of its fields in turn."""
+    """Return ``pod`` with one field of ``other``, once for each field."""
     specs = [replace(pod.spec, **{name: value}) for name, value in asdict(other.spec).items()]
     metadata = [replace(pod.metadata, **{name: value}) for name, value in asdict(other.metadata).items()]
     return [

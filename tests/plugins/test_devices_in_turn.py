@@ -1,4 +1,4 @@
-"""Pods that ask for what devices may stand for: placed in one step while no class of devices does."""
+"""Pods that request resources which devices may back: placed in one step while no class of devices does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GPUS = "example.com/gpu"
 
 @contextmanager
 def gpu_world(*, known: bool = True) -> Iterator[World]:
-    """A node with a device plugin, and nobody who stands for what it offers; pods that ask for it are
+    """Yield a node with a device plugin, without a class that backs its resource; pods that request it are
     ``known``.
     """
     with committing(DynamicResources, nodes=()) as world:

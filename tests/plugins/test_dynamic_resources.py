@@ -654,7 +654,7 @@ def test_a_search_that_takes_too_long_fails(kube: str, expected: Status) -> None
 
 
 def test_a_selector_that_takes_too_long_fails() -> None:
-    """The clock goes on by a second whenever it is looked at, which happens a few times in a search."""
+    """The clock advances by a second at each reading, which happens a few times in a search."""
 
     class SlowClock:
         ticks = count()

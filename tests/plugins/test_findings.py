@@ -1,4 +1,4 @@
-"""The facts behind each rejection: code, subject, sentence and holders, as an explanation has them."""
+"""The facts of each rejection in an explanation: code, subject, sentence and holders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims with one plain request get the devices that a search finds, and are said what it says."""
+"""Claims with one plain request get the devices that a search finds, and the same status."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ HELD = st.lists(st.tuples(st.integers(0, 2), st.sampled_from([{}, A_SHARE])), ma
 
 
 def said(plugin: DynamicResources, *claims: str, nodes: NodeView) -> list[tuple[Status | str, Any]]:
-    """What is said of each of the claims in turn, with the devices that are found."""
+    """Return the status of each of the claims, one after the other, with its devices."""
     answers: list[tuple[Status | str, Any]] = []
     for name in claims:
         state, pod = CycleState(), pod_with(name)

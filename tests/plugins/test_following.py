@@ -1,4 +1,4 @@
-"""What plugins note of pods follows the pods that come and go: it says what new notes say."""
+"""A plugin's notes follow the pods that come and go: they equal new notes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def answers(plugin: Any, state: CycleState, pod: Pod, nodes: NodeView) -> list[o
 def totals_by_points(
     plugin: Any, state: CycleState, pod: Pod, nodes: NodeView, before: Int32s, weight: int
 ) -> Int32s:
-    """What Filter rejects, and Score adds for the nodes that are left."""
+    """Return the nodes that Filter rejects, and Score's points for the other nodes."""
     totals = before.copy()
     if plugin.pre_filter(state, pod, nodes).code is not Code.SKIP:
         totals[nodes.rows[plugin.filter_nodes(state, pod, nodes).codes != 0]] = REJECTED

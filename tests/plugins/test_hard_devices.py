@@ -1,4 +1,4 @@
-"""What tells early that a search for devices fails: hard inputs end in few steps, and no answer changes."""
+"""Checks that end a search for devices early: hard inputs end in few steps, and no answer changes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 def having(name: str, **images: int) -> Node:
-    """A node with images of so many MiB."""
+    """Return a node with images of the given MiB."""
     listed = [{"names": [f"{image}:latest"], "sizeBytes": size * MIB} for image, size in images.items()]
     return make_node(name, status={"images": listed})
 

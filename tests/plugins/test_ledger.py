@@ -69,7 +69,7 @@ class Licences(Seats):
 
 
 class CountedSeats(FilterPlugin[None], ScorePlugin[None]):
-    """The same, told node by node."""
+    """The same plugin, node by node."""
 
     name, key, way = "Seats", SEATS, Normalizer.BY_MAX
 

@@ -38,7 +38,7 @@ def prometheus() -> Iterator[StubPrometheus]:
 
 @dataclass
 class Bench:
-    """A plugin over a state of its own, with everything that a test looks at."""
+    """A plugin over a state of its own, with all objects that a test reads."""
 
     state: State = field(default_factory=State)
     clock: SetClock = field(default_factory=SetClock)
@@ -61,7 +61,7 @@ class Bench:
         return NodeView(self.state.snapshot, self.state.snapshot.nodes.rows())
 
     def measuring(self, plugin: BandwidthScore[Any]) -> Filler:
-        """What calls the plugin's source; it has called it once."""
+        """Return the thread that calls the plugin's source; it has called it once."""
         (source,) = plugin.measures()
         filler = Filler(source, plugin.name, self.handle())
         filler.refresh()
@@ -127,7 +127,7 @@ MOST = 2**63 - 1
 def test_scores_are_the_published_formula(
     values: dict[str, int], measured: list[str], new: list[str]
 ) -> None:
-    """Bytes per second, those of the busiest where none are known, and the mean of a pod for each new one."""
+    """Bytes per second, those of the busiest if none are known, and the mean of a pod for each new one."""
     addresses = [{"type": "InternalIP", "address": "10.0.0.3"}]
     args = NetworkTrafficArgs(bandwidth_file="unread")
     plugin, bench, source = make(NetworkTraffic, args), Bench(), args.source()
@@ -147,7 +147,7 @@ def test_scores_are_the_published_formula(
 
 
 def common(source: MeasurementSource) -> dict[str, Any]:
-    """What all kinds of sources have."""
+    """Return the arguments that all kinds of sources have."""
     return {each.name: getattr(source, each.name) for each in fields(MeasurementSource)}
 
 

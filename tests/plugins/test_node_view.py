@@ -1,4 +1,4 @@
-"""What a view gives of the tables' columns."""
+"""The columns of a view."""
 
 import numpy as np
 import pytest

@@ -199,7 +199,7 @@ BEFORE = [
 
 
 Asked = tuple[bool, Put | Remove, str]
-"""Whether the fork changes, how, and the names of the nodes that are asked about then, each a letter."""
+"""Whether the fork changes, the change, and the names of the nodes in question, each a letter."""
 
 
 def said_of(plugin: NodeVolumeLimits, state: State, names: str = "nm") -> list[dict[str, Status]]:
@@ -253,7 +253,9 @@ def removals(*named: str) -> list[Asked]:
     )
 )
 def test_what_was_counted_before_never_shows(history: list[Asked]) -> None:
-    """A plugin that saw a state and its fork change says what one says that sees only what is there now."""
+    """A plugin that saw a state and its fork change gives the answers of a new one, which sees only the
+    result.
+    """
     state = State()
     state.replace("test", [from_manifest(manifest) for manifest in BEFORE])
     plugin = make(NodeVolumeLimits)

@@ -1,4 +1,4 @@
-"""Many nodes are searched at once where filters look at sums, with the victims of a search one by one."""
+"""Many nodes are searched at once if filters read sums, with the same victims as a search node by node."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_each_protected_pod_of_a_group_counts_and_it_comes_back_before_others() 
 
 
 def test_the_best_node_is_that_of_the_pods_own_priorities() -> None:
-    """kube-scheduler ranks nodes by what their victims say, whatever their groups do."""
+    """kube-scheduler ranks nodes by the priorities of their victims, whatever their groups have."""
     objects = [
         *NODES,
         grouped("m1", "n1", 1),
@@ -110,7 +110,7 @@ def test_the_best_node_is_that_of_the_pods_own_priorities() -> None:
 
 
 def test_a_filter_that_looks_at_other_nodes_sees_them_without_the_group() -> None:
-    """The pod can't be beside ``m2``, which is in the zone, on a node that is not asked again."""
+    """The pod can't be near ``m2``, which is in the zone, on a node that the search does not test again."""
     zone = {"zone": "z"}
     nodes = [node("n1", "4", labels=zone), node("n2", "4", labels=zone)]
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": WEB["labels"]}}

@@ -1,4 +1,4 @@
-"""Whatever the cluster: the columns say of every node what plain Python says of it alone."""
+"""For every cluster the columns give each node the answer of plain Python for that node."""
 
 from collections.abc import Callable
 from typing import Any

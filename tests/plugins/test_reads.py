@@ -1,4 +1,4 @@
-"""What plugins declare in `reads` is all that their answers need: a live cluster delivers nothing else."""
+"""Plugins declare in `reads` everything that their answers need: a live cluster delivers nothing else."""
 
 from __future__ import annotations
 

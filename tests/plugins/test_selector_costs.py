@@ -1,4 +1,4 @@
-"""What selectors may cost: a claim that anybody may make must not stop scheduling."""
+"""The cost of selectors: a claim that any user may make must not stop scheduling."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def doubled(times: int) -> str:
 @pytest.mark.parametrize(
     ("expression", "value", "cost"),
     [
-        # What k8s.io/dynamic-resource-allocation 0.36.3 says of this device: EvalDetails.ActualCost().
+        # EvalDetails.ActualCost() of k8s.io/dynamic-resource-allocation 0.36.3 for this device.
         pytest.param(nested_binds(12, 8), True, 182, id="a value is evaluated once"),
         pytest.param(
             f"cel.bind(a, ('{LONG}' + '{LONG}').substring(9999) == '', a || a || true)",

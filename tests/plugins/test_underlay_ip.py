@@ -259,7 +259,7 @@ KINDS = ("consumer", "other", "host network")
 
 
 class Cluster(RuleBasedStateMachine):
-    """Pods and nodes come and go, events are repeated or lost, mooring restarts: what is counted stays true.
+    """Pods and nodes come and go, events are repeated or lost, mooring restarts: the count stays true.
 
     `pods` is the cluster's own truth. Reservations that no event has confirmed yet are `reserved`.
     """

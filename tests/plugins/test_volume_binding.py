@@ -47,7 +47,7 @@ def room(size: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-# What is said of node a in zone x and of node b in zone y.
+# The status of node a in zone x and of node b in zone y.
 @pytest.mark.parametrize(
     ("objects", "on_a", "on_b"),
     [

@@ -51,7 +51,7 @@ from tests.process import until
 from .fakes import profile, registry_of
 
 ROOM = "example.com/ip"
-"""A resource of which every pod of these tests takes one."""
+"""A resource that every pod of these tests requests once."""
 
 BINDING = "/binding$"
 """The path of a binding ends like this."""
@@ -227,7 +227,7 @@ def committing(
 
 
 class Late:
-    """A caller who waits for so many seconds."""
+    """A caller that waits for ``seconds`` seconds."""
 
     plugin = extension_point = ""
 
@@ -261,7 +261,9 @@ def hooked(point: str, do: Callable[[Pod], Status | None]) -> type[Plugin[Any]]:
 
 
 def failing(point: str, way: str, released: list[str]) -> type[Plugin[Any]]:
-    """A plugin that ``rejects`` or ``raises`` at ``point``, and notes by UID what it is told to release."""
+    """Return a plugin that ``rejects`` or ``raises`` at ``point``, and records by UID the pods that it has to
+    release.
+    """
 
     class Failing(ReservePlugin[None], PermitPlugin[None], PreBindPlugin[None]):
         name = "Failing"

@@ -28,7 +28,7 @@ Answer = Callable[[str], Status]
 
 
 def filtering(name: str, answer: Answer | dict[str, Status]) -> type[Plugin[Any]]:
-    """A Filter plugin: what it says of each node, by name; Success where a dict is silent."""
+    """Return a Filter plugin with a status for each node, by name; Success if a dict has none."""
     calls: list[str] = []
 
     class Filtering(FilterPlugin[None]):

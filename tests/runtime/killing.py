@@ -17,11 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def kill_at(points: Sequence[str], each: int = 10, timeout: float = 120.0) -> int:
-    """Bind, dying at each of the points in turn; every pod is bound once, no node has more than it takes.
+    """Bind, dying at each of the points one after the other; every pod is bound once, no node has more than
+    it takes.
 
     Args:
-        points: Of ``killed.POINTS``.
-        each: How many pods a node takes; there are so many that no point is left without any.
+        points: Some of ``killed.POINTS``.
+        each: The pods that a node takes; there are enough pods for each point.
         timeout: Seconds for all of it.
 
     Returns:
@@ -29,7 +30,7 @@ def kill_at(points: Sequence[str], each: int = 10, timeout: float = 120.0) -> in
     """
     with FakeApiServer() as fake:
         fake.add(*(manifest(f"p{at}") for at in range(NODES * each)))
-        # Answers are lost and the first look at the pod fails: outcomes stay unknown for a while.
+        # Answers are lost and the first read of the pod fails: outcomes stay unknown for a while.
         looked: set[str] = set()
 
         def first_look(call: Call) -> bool:

@@ -77,7 +77,7 @@ class Running(threading.Thread):
             self._error = error
 
     def result(self) -> Any:
-        """What the call returned; raises what it raised."""
+        """Return the call's result, or raise its error."""
         self.join(PATIENCE)
         assert not self.is_alive()
         if self._error is not None:

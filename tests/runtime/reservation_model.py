@@ -40,7 +40,7 @@ owners = st.sampled_from(["", "me", "you"])
 
 
 class Holding(ReservePlugin[None]):
-    """Keeps by UID what it reserved, as a plugin that hands out addresses does."""
+    """Keeps reservations by UID, like a plugin that hands out addresses."""
 
     name = "Holding"
     held: Counter[str]
@@ -122,7 +122,7 @@ class Reserving(RuleBasedStateMachine):
     @precondition(lambda self: self.reserved)
     @rule(data=st.data(), owner=owners)
     def unreserve_forged(self, data: st.DataObject, owner: str) -> None:
-        """Another pod's name, or one that nobody knows, with the victim's UID."""
+        """Unreserve with another pod's name, or an unknown one, and the victim's UID."""
         victim = data.draw(st.sampled_from(sorted(self.reserved)))
         name = data.draw(st.sampled_from([other for other in (*NAMES, "nobody") if other != victim[0]]))
         namespace = data.draw(st.sampled_from(["default", "kube-system"]))
@@ -152,7 +152,7 @@ class Reserving(RuleBasedStateMachine):
 
     @rule(name=pods)
     def recreate(self, name: str) -> None:
-        """Deleted, whatever it has, and made anew."""
+        """Delete the pod, whatever it has, and create it again."""
         uid = self._pod(name).metadata.uid
         self.state.apply("test", [Remove("Pod", "default", name)])
         until(lambda: self.committer.reservations.find_reservation(uid) is None)
@@ -173,7 +173,7 @@ class Reserving(RuleBasedStateMachine):
 
     @invariant()
     def plugins_hold_what_is_reserved_or_was_bound(self) -> None:
-        """What a bound pod holds is its own: only who keeps something of a reservation gives it back."""
+        """A bound pod keeps its own: only a plugin that keeps something for a reservation gives it back."""
         assert set(Holding.held.values()) <= {0, 1}
         held = {uid for uid, count in Holding.held.items() if count}
         assert held == set(self.reserved) | self.ever_bound

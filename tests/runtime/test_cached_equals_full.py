@@ -153,7 +153,7 @@ class History:
         self._decide(**TEMPLATES[template])
 
     def decide_own(self, cpu: int) -> None:
-        """A pod that asks for what hardly another one does."""
+        """Decide about a pod with unusual requests."""
         self._decide(requests={"cpu": f"{cpu}m", "memory": "100Mi"})
 
     def _decide(self, **fields: Any) -> None:
@@ -194,7 +194,7 @@ class History:
         self.state.apply("test", [Put(node)])
 
     def _offers_beside(self, _labels: set[str]) -> Manifest:
-        """What a node with these labels offers beside CPU."""
+        """Return a node's resources besides CPU, by its labels."""
         return {}
 
     def placed(self, number: int, template: str, node: str) -> None:

@@ -53,7 +53,7 @@ class Systems(History):
         self.ask()
 
     def lose(self) -> None:
-        """Nothing is measured any more."""
+        """Remove all measurements."""
         (source,) = self._traffic.measures()
         self.state.forget_object(Measurement, source.name)
         self.ask()

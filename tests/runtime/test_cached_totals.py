@@ -33,13 +33,13 @@ class Calls(Observer):
 
 
 def decided(found: Found | NeedsPlugins) -> Found:
-    """What was found with plugins at hand."""
+    """Return the result, found with plugins."""
     assert not isinstance(found, NeedsPlugins)
     return found
 
 
 class Questions(History):
-    """A history in which somebody asks about some nodes, in any order."""
+    """A history with questions about some nodes, in any order."""
 
     def ask(self, template: str, names: list[str]) -> None:
         pod = make_pod("asking", metadata={"uid": "asking"}, **TEMPLATES[template])

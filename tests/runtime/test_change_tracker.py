@@ -1,4 +1,4 @@
-"""What changed: ids tell resource states apart, and what is told of a pod is what the change log says."""
+"""Changes: ids distinguish resource states, and notifications about a pod equal the change log."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_nor_does_a_node_take_more_than_it_has_room_for_then() -> None:
         tracker.read(state.version)
 
     for number in range(12):
-        # So often that all nodes are ranked.
+        # Enough decisions that all nodes are ranked.
         engine.decide(asking(f"dry-{number}"), profile, ALL_NODES)
     state.assume(asking("first"), "a")
     tracker.read(state.version)
@@ -161,7 +161,7 @@ def test_what_is_to_start_over_does_though_a_pod_is_taken_in_before() -> None:
 
 
 def said_since(tracker: ChangeTracker, version: int, now: int) -> tuple[object, ...]:
-    """Return what a tracker says of rows, pods and parts that changed after ``version``, up to ``now``."""
+    """Return a tracker's rows, pods and parts that changed after ``version``, up to ``now``."""
     rows = tracker.read(version).rows
     pods = tracker.pods_since(version, now)
     assert rows is not None

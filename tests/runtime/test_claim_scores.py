@@ -1,4 +1,6 @@
-"""Pods with claims: decided from what is kept of pods without, and asked about their claims, as in full."""
+"""Pods with claims: decided from the cached values of pods without claims, and then by their claims, as in
+full.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +128,7 @@ class ClaimHistory(History):
         self.run([("slice", name, 2) for name in NODES])
 
     def _offers_beside(self, labels: set[str]) -> Manifest:
-        """Nodes of which some have a device plugin."""
+        """Return a node's resources; some nodes have a device plugin."""
         return {EXTENDED: 2} if "gpu" in labels else {}
 
     def placed(self, number: int, template: str, node: str) -> None:
@@ -134,7 +136,7 @@ class ClaimHistory(History):
         self.state.apply("test", [Put(make_pod(name, node=node, metadata={"uid": name}, **KINDS[template]))])
 
     def _in_full(self, pod: Pod, seed: int, start: int) -> Choice:
-        """On a private copy, of which plugins know nothing."""
+        """Decide on a private copy, which plugins do not see."""
         run = partial(evaluate, options=CycleOptions(start=start))
         profile, copy = self.engine.profile(), self.state.fork()
         return select(*self.engine.evaluate(pod, profile, ALL_NODES, run=run, state=copy), seed)

@@ -1,4 +1,4 @@
-"""What changes of objects are to the queue."""
+"""Cluster events that the queue gets for changes of objects."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_a_pod_whose_binding_may_be_on_its_way_keeps_its_place_until_it_can_be_n
 
 
 def test_bind_409_other_node() -> None:
-    """A4: somebody else was faster, and the state has not heard of it."""
+    """A4: another client was faster, and the state has not heard of it."""
     with committing() as world:
         for at in range(50):
             (pod,) = world.add(manifest(f"p{at}"))
@@ -350,7 +350,7 @@ def test_a_reservation_ends_with_its_pod_or_with_a_binding_by_somebody_else() ->
 
 @pytest.mark.parametrize("bound", [False, True], ids=["the pod ends", "somebody else binds it"])
 def test_a_reservation_ends_that_something_happened_to_before_it_was_there(bound: bool) -> None:
-    """While Reserve runs nobody looks for what became of the pod; afterwards it is not left to the clock."""
+    """While Reserve runs no thread watches for the pod's end; afterwards it is not left to the clock."""
 
     def happens(_: Pod) -> None:
         if bound:
@@ -488,7 +488,7 @@ def test_a_pod_waits_no_longer_than_its_plugin_or_its_caller() -> None:
 
 
 class Deposed:
-    """Leads until it is told otherwise."""
+    """Leads until a test ends it."""
 
     def __init__(self) -> None:
         self.leads = True

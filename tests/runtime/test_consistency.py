@@ -127,7 +127,7 @@ def test_nodes_in_one_state_are_rated_although_the_one_that_stands_for_them_chan
 
 
 def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with() -> None:
-    """The second template's look begins the numbers anew; the first one's values belong to the old ones."""
+    """The second template begins the numbers again; the first one's values belong to the old ones."""
     asks = ONE_CPU, TWO_CPUS
     closed = make_node("z", allocatable={"cpu": "900", "pods": "9000"}, spec={"unschedulable": True})
     nodes = [make_node(f"n{at}", allocatable={"cpu": "8"}) for at in range(6)]
@@ -154,7 +154,7 @@ def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with() -> None:
 
 
 def test_no_change_is_missed_by_whoever_reads_while_another_thread_reads_the_log() -> None:
-    """What is kept may claim a version only if it has seen all of its changes."""
+    """A cached value may claim a version only if it has seen all of its changes."""
     engine, state = engine_of(
         make_node("a", allocatable={"cpu": "4"}), make_node("b", allocatable={"cpu": "2"})
     )
@@ -227,7 +227,7 @@ def test_a_nomination_that_comes_during_a_decision_counts() -> None:
 
 
 NAMED = Candidates(lambda live: live.snapshot.nodes.rows())
-"""All nodes, but named: the cache is not asked."""
+"""All nodes, but named: the cache is not used."""
 
 
 def changed_at_each_look(monkeypatch: pytest.MonkeyPatch, change: Callable[[int], object]) -> list[int]:

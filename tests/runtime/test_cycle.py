@@ -75,7 +75,9 @@ def test_prefilter(answers: list[PreFilterResult | Status], code: str, plugin: s
 
 
 def _filter_of(answer: PreFilterResult | Status) -> Status:
-    """What the plugin's Filter says: a plugin that skips would reject every node, if it were asked."""
+    """Return the status of the plugin's Filter: a plugin that skips would reject every node if it were
+    called.
+    """
     return NO if isinstance(answer, Status) and answer.code is Code.SKIP else SUCCESS
 
 

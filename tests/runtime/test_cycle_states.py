@@ -1,4 +1,6 @@
-"""CycleStates of plugins that are kept between decisions: told of the pods since, or found out anew."""
+"""CycleStates of plugins that are cached between decisions: updated with the pods since, or
+computed again.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ SERVICE = from_manifest(
 
 @dataclass
 class Following(PreFilterPlugin[None], CacheablePlugin):
-    """Follows, or doesn't, and keeps what it is told."""
+    """Follows, or doesn't, and records its updates."""
 
     parts: Part = Part.PODS
     follows: bool = True
@@ -73,7 +75,7 @@ def differ(state: State, kinds: int) -> None:
 
 
 def kept_over(happens: Callable[[State], None], *plugins: Following) -> tuple[bool, list[tuple[str, int]]]:
-    """Whether notes are still there after something happens, and what the first plugin was told."""
+    """Return whether notes are still there after ``happens``, and the updates of the first plugin."""
     state = cluster()
     kept, noted = CycleStates(state, POD, plugins), CycleState()
     kept.keep(noted, state.version)

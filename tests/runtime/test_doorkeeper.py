@@ -1,4 +1,4 @@
-"""What is used once leaves nothing behind; what is kept stays within its budget of bytes."""
+"""A value that is used once leaves nothing in the cache, and the cache stays within its budget of bytes."""
 
 from __future__ import annotations
 
@@ -167,7 +167,9 @@ def own_toleration(number: int) -> dict[str, Any]:
     "times", [pytest.param(1, id="asked about once"), pytest.param(3, id="asked about again")]
 )
 def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None:
-    """Of pods asked about once; of those asked about again something stays, or this test could not fail."""
+    """Pods that are decided once leave nothing; pods decided again leave something, or this test could not
+    fail.
+    """
     count, pods, windows = 990, 20, 3
     registry, state = new_in_tree_registry(), State()
     engine = build_engine(default(registry.catalog()), registry, state, NoBinder())

@@ -44,7 +44,7 @@ class NoBinder:
 
 
 def engine_of(state: State, *plugins: type[Plugin[Any]], fit: bool = False) -> Engine:
-    """An engine whose only plugins are these, and NodeResourcesFit where asked for."""
+    """Return an engine with only these plugins, and NodeResourcesFit if ``fit``."""
     config = profile(plugins)
     registry = registry_of(plugins)
     if fit:
@@ -60,7 +60,7 @@ def state_of(*names: str, cpu: str = "4") -> State:
 
 
 def acting(act: Callable[[], None]) -> type[Plugin[Any]]:
-    """A Filter plugin that does something to the cluster while it is asked for the first time."""
+    """Return a Filter plugin that changes the cluster during its first call."""
     pending = [act]
 
     class Acting(FilterPlugin[None]):
@@ -165,7 +165,7 @@ def test_a_change_during_the_evaluation_counts(commits: bool) -> None:
 def test_a_plugin_is_named_for_what_fails_at_rest_alone(
     changes: bool, told: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Tables that change while they are read can make any plugin fail; then it is asked again."""
+    """Tables that change while they are read can make any plugin fail; then it is called again."""
 
     def fail() -> None:
         if changes:

@@ -25,7 +25,7 @@ NODES = (node("a", 9), node("b", 9))
 
 
 def devices(**counts: int) -> list[Any]:
-    """A class, and on each node so many devices."""
+    """Return a class, and on each node a number of devices."""
     slices = [
         slice_of(on, *({"name": f"d{at}"} for at in range(count)), pool={"name": on})
         for on, count in counts.items()
@@ -72,7 +72,7 @@ def test_two_pods_never_count_on_one_device(
 
 
 def test_nor_do_they_where_a_class_comes_that_stands_for_what_they_ask_for() -> None:
-    """What is known of pods like them was found while a device plugin had it."""
+    """The result for pods like them was found while a device plugin had it."""
     pods = tuple(make_pod(name, requests={GPU: "1"}, spec=IN_GROUP) for name in ("m0", "m1"))
     of, before = group(2), make_node("a", allocatable={"pods": 9, GPU: 4})
     engine = engine_of(of, *pods, before, gates=GROUP_GATES, version=VERSION)

@@ -33,7 +33,7 @@ from mooring.testing.question import NoBinder
 
 GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
 NOBODY_GOES = "pod group preemption: No preemption victims found for incoming preemptor"
-"""What is added since 1.37 to what is said of a group for which nobody could make room."""
+"""The text that 1.37 adds to the message of a group for which no preemption made room."""
 IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}}
 CONFIG: dict[str, Any] = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -300,7 +300,7 @@ def test_a_pod_with_a_topology_constraint_is_not_placed_alone() -> None:
 
 
 def said(decision: GroupDecision) -> list[Any]:
-    """All of a decision that an answer tells."""
+    """Return the parts of a decision that an answer contains."""
     return [
         (decision.status, decision.taken, decision.compared, decision.ties),
         [(each.pod.metadata.name, each.node_name, each.status, each.message) for each in decision.members],

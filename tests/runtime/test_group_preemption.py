@@ -1,4 +1,4 @@
-"""Room for a group that fits nowhere: whom it makes go, as Kubernetes 1.37 has it."""
+"""Room for a group that fits nowhere: the victims are those of Kubernetes 1.37."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def test_who_is_protected_comes_back_first() -> None:
 
 
 def test_equals_that_have_not_started_go_as_their_nodes_take_turns() -> None:
-    """Nodes are listed zone by zone in turn, and a pod without a start counts as started when it is met."""
+    """Nodes are listed zone by zone alternately, and a pod without a start counts as started when it
+    is met.
+    """
     zones = {"a": "east", "b": "east", "c": "west"}
     nodes = [
         make_node(name, allocatable={"cpu": "1"}, labels={"topology.kubernetes.io/zone": zone})

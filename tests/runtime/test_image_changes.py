@@ -44,7 +44,7 @@ class Pulling:
         self.state.apply("test", [Put(node)])
 
     def ask(self, image: str = "app:1") -> None:
-        """From the cache and in full, the same is said of a pod."""
+        """A pod gets the same answer from the cache and in full."""
         self._pods += 1
         spec = {"containers": [{"name": "c", "image": image}]}
         pod = make_pod("pod", metadata={"uid": f"u{self._pods}"}, spec=spec)

@@ -147,7 +147,7 @@ def both(
     found, many = batch.in_turn(histories[1].engine)
     assert said(found) == said(expected)
     assert written(histories[1], since) == written(histories[0], since)
-    # What is kept afterwards is right, too; each decision compares itself with one in full.
+    # Later cached values are right, too; each decision compares itself with one in full.
     for history in histories:
         for name in batch.names[::2]:
             history.state.forget(name)

@@ -1,4 +1,4 @@
-"""What preemption found on a node is used again: after any history the answer is that of a new engine, which
+"""Results of preemption on a node are used again: after any history the answer is that of a new engine, which
 places the pods that it tries.
 """
 
@@ -83,13 +83,13 @@ class Crowded:
             assert remembered == self.said(new_engine(self.state), template, uid)
 
     def waiting(self, template: str, node: str) -> None:
-        """A pod asks that has room on a node already, of which those that ask later know."""
+        """Add a pod that has room on a node already; later pods know of it."""
         pod = make_pod("w", metadata={"uid": "w"}, **PREEMPTORS[template], status={"nominatedNodeName": node})
         self.state.apply("test", [Put(pod)])
         self._ask(template, "w")
 
     def placed(self, template: str) -> None:
-        """A pod is placed where it fits, by what is remembered of pods that fit nowhere."""
+        """Place a pod that fits, by the remembered results of pods that fit nowhere."""
         self._count += 1
         uid = f"u{self._count}"
         pod = make_pod(uid, metadata={"uid": uid}, **PREEMPTORS[template])

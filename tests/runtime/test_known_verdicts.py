@@ -1,4 +1,4 @@
-"""What Filter said is kept within a bound, however many reasons there are."""
+"""The cached results of Filter stay within a bound, however many reasons there are."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Told:
 
 @dataclass
 class World:
-    """A state of three nodes and a pod on each, with everything that a test looks at."""
+    """A state of three nodes and a pod on each, with all objects that a test reads."""
 
     told: Told = field(default_factory=Told)
     state: State = field(default_factory=State)

@@ -1,4 +1,4 @@
-"""Pods that each name their node, as those of a DaemonSet do, share an evaluation."""
+"""Pods that each name their node, like those of a DaemonSet, share an evaluation."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_pod_that_is_assumed_is_taken_in_at_once(
     for at in range(3 * len(NODES)):
         pod = make_pod("p", spec=spec(at), requests={"cpu": "1m"}, metadata={"uid": f"u{at}"})
         assert history.engine.place(pod, profile, ALL_NODES).node_name
-    # It is read for amounts of which nothing was known yet, and as long as nothing is ranked.
+    # It is read for unknown amounts, and as long as nothing is ranked.
     assert len(steps) < 2 * len(NODES)
 
 

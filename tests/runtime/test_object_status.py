@@ -1,4 +1,4 @@
-"""An object costs an evaluation only where a plugin reads what changed: not the status of a service or a
+"""An object costs an evaluation only if a plugin reads the change: not the status of a service or a
 controller, which changes with each of its pods, and no claim of another pod.
 """
 

@@ -86,7 +86,7 @@ def test_plain_pods_need_no_copy(names: list[str], data: st.DataObject) -> None:
 
 
 class Counted(Observer):
-    """Counts how often plugins are asked."""
+    """Counts the calls of plugins."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -179,7 +179,7 @@ def test_nobody_waits_for_who_is_held_up_by_a_plugin() -> None:
 
 
 class Meanwhile(NoDeadline):
-    """Somebody else does something just before the first pod's turn."""
+    """Another client changes something just before the first pod is decided."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class Meanwhile(NoDeadline):
 
 @pytest.mark.parametrize("name", ["preferring", "small"])
 def test_resource_states_that_are_numbered_anew_meanwhile(name: str) -> None:
-    """The first node fills up, so that scores are scaled anew, when the numbers mean something else."""
+    """The first node fills up, so that scores are scaled again while the numbers mean something else."""
     state, registry = State(), new_in_tree_registry()
     offers = ({"cpu": "600m"}, {"cpu": "8"}, {"cpu": "9"})
     labels: tuple[dict[str, str], ...] = ({"gpu": "1"}, {"disk": "1"}, {})

@@ -1,4 +1,4 @@
-"""Waiting at Permit: what other threads say while a pod's plugins are being asked counts."""
+"""Waiting at Permit: verdicts of other threads during a pod's plugin calls count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Counts of pods that are kept between decisions: they follow pods that come and go, or are found anew."""
+"""Counts of pods that are cached between decisions: they follow pods that come and go, or are computed
+again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures: which pods get the same answers, and how often plugins are asked about it."""
+"""Signatures: pods that get the same answers, and the number of calls to plugins about it."""
 
 from __future__ import annotations
 

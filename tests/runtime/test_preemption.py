@@ -271,7 +271,7 @@ def test_other_nodes_are_tried_one_at_a_time(plugin: type[Plugin[Any]]) -> None:
 
 
 def test_a_nominated_pod_counts_on_its_own_node_only() -> None:
-    """Two that wait for two nodes are never both placed while one of the nodes is looked at."""
+    """Two pods that wait for two nodes are never both placed while one of the nodes is searched."""
     objects = [node_manifest("a"), node_manifest("b"), nominated("x", "a", 9), nominated("y", "b", 9)]
     used = [OnePerCluster]
     document = explain(objects, pod_manifest("subject"), profile(used), plugins=used)

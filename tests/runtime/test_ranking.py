@@ -1,4 +1,6 @@
-"""The nodes with the highest total: the same as looking at all totals each time, and twins share nothing."""
+"""The nodes with the highest total equal those of a search of all totals each time, and twins
+share nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.examples import examples
 
 ROWS = 20
 totals = st.integers(REJECTED, 3)
-# Most rows have the same total, and as a rule the one that is looked at has less afterwards.
+# Most rows have the same total, and as a rule the row that is read has less afterwards.
 steps = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(("take", "take", "look")), st.integers(0, ROWS), st.just(0)),
@@ -54,7 +56,7 @@ def test_the_leaders_are_those_of_all_totals(
             if what == "twin":
                 pairs.append((found.copy(), list(expected)))
             elif what == "lower":
-                # The one that was looked at last has less only now.
+                # Only the row that was read last has less now.
                 expected[last] = min(total, expected[last])
                 found.put(last, expected[last])
             elif what == "put":

@@ -1,4 +1,4 @@
-"""Plugins that read one node at a time, and counters, are asked again about nodes that changed alone."""
+"""Plugins that read one node at a time, and counters, are called again only about nodes that changed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def forgotten_calls() -> None:
 
 
 def asked(rules: Rules) -> tuple[list[str], list[str], str | None]:
-    """Decide about a pod: the nodes that Filter and Score were asked about, and the chosen one."""
+    """Decide about a pod; return the nodes in the calls of Filter and Score, and the selected one."""
     FILTERED.clear()
     SCORED.clear()
     chosen = rules.decide().node_name
@@ -191,7 +191,7 @@ def test_each_decision_is_that_of_the_rule_as_written(
 
 
 def some_rows(names: list[str]) -> Candidates:
-    """The nodes of these names, as an extender is asked about them."""
+    """Return the nodes of these names, as an extender gets them."""
 
     def rows(state: ClusterState) -> Int32s:
         return np.array([state.snapshot.nodes.index[name] for name in names], np.int32)
@@ -243,7 +243,7 @@ def test_a_question_about_some_nodes_costs_a_call_for_each_changed_one() -> None
 
 
 class Picky(FilterPlugin[None], Pure):
-    """Reads a label of the pod only where a node has two pods."""
+    """Reads a label of the pod only if a node has two pods."""
 
     name = "Picky"
 

@@ -1,4 +1,4 @@
-"""percentageOfNodesToScore: how many nodes are looked at."""
+"""percentageOfNodesToScore: the number of evaluated nodes."""
 
 from __future__ import annotations
 

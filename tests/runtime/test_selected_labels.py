@@ -48,7 +48,7 @@ def spread(action: str, selector: Manifest, keys: tuple[str, ...] = ()) -> Manif
 
 
 class Labelled(History):
-    """A history of pods with labels of their own, and of what selects them."""
+    """A history of pods with labels of their own, and of selectors."""
 
     def ask(self, labels: dict[str, str], spec: Manifest, owner: bool) -> None:
         metadata = {"ownerReferences": [OWNER]} if owner else {}

@@ -1,4 +1,4 @@
-"""Pods that are alike and get nodes in turn: a compiled loop selects and takes in what Python does."""
+"""Pods that are alike and get nodes one after the other: a compiled loop gives the results of Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def uneven_engine(tuning: CacheTuning) -> Engine:
 
 
 def placed(*, compiled: bool, most_rows: int = 1 << 8) -> list[object]:
-    """All that is said of pods of two kinds in turn, in batches, some of which find no node."""
+    """Return the answers about pods of two kinds, alternately and in batches, some of which find no node."""
     with ExitStack() as stack:
         if compiled:
             stack.enter_context(compiled_loops())

@@ -56,7 +56,7 @@ class Favourite(ScorePlugin[None], CacheablePlugin):
 
 
 class ByPod(Favourite):
-    """Signs all pods alike, and looks at their annotations."""
+    """Signs all pods alike, and reads their annotations."""
 
     name = "ByPod"
 
@@ -65,7 +65,7 @@ class ByPod(Favourite):
 
 
 class ByGuests(Favourite):
-    """Says that nothing changes its answers, and looks at the pods that are there."""
+    """Declares that nothing changes its answers, and reads the running pods."""
 
     name = "ByGuests"
 
@@ -74,7 +74,7 @@ class ByGuests(Favourite):
 
 
 class ByMood(Favourite):
-    """Says another node each time that it is asked."""
+    """Selects another node at each call."""
 
     name = "ByMood"
 
@@ -211,7 +211,7 @@ def nominated(node: str) -> Put:
 
 
 def crowded(engine: Engine, state: State) -> Pod:
-    """Place pods where there is no room, beside one that is nominated; return one like them."""
+    """Place pods without room next to a nominated one; return one like them."""
     guests = [Put(make_pod(f"big-{name}", node=name, requests={"cpu": "4"})) for name in NODES[1:]]
     state.apply("test", [*guests, nominated("a")])
     for number in range(3):

@@ -1,4 +1,4 @@
-"""A claim that pods share where there is no API server: they use it from Reserve on, and give it back."""
+"""A claim that pods share without an API server: they use it from Reserve on, and give it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods placed where nobody else acts: waits at Permit end without anybody waiting."""
+"""Pods placed without other clients: waits at Permit end at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Couples(PermitPlugin[None]):
 
 
 class Contrary(FilterPlugin[None]):
-    """Lets ``high`` go only where a pod has just been taken away in thought, so never in earnest."""
+    """Passes ``high`` only if a pod was just removed on trial, so never in fact."""
 
     name = "Contrary"
 

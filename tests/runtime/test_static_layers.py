@@ -27,7 +27,7 @@ ZONED: Manifest = {"taints": [{"key": "far", "effect": "PreferNoSchedule"}]}
 
 
 class Asked(Observer):
-    """Counts how often each plugin is asked at each point."""
+    """Counts the calls of each plugin at each point."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""One warning, with what helps, where an author's plugin takes most of the time of decisions."""
+"""One warning, with advice, if an author's plugin takes most of the time of decisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.runtime.pure.engines import RACKS, Rules, nodes
 
 
 class Clock:
-    """Time that goes by only where a test lets it."""
+    """Time that passes only in a test's steps."""
 
     now = 0.0
 
@@ -108,7 +108,7 @@ def test_the_time_of_a_rule_that_is_followed_is_that_of_its_first_calls(
     before = CLOCK.now
     for _ in range(3):
         DOORS[door](rules)
-    # What is checked now and then by a plain call.
+    # A plain call checks now and then.
     assert CLOCK.now - before <= 9
     assert caplog.text.count("takes 100 %") == 1
 

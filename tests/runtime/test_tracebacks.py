@@ -1,4 +1,4 @@
-"""What the log says of plugins that raise: where, once, and then how often."""
+"""Log lines of plugins that raise: the place, once, and then the number of times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def there() -> None:
 
 
 def raised(function: Callable[[], None]) -> Exception:
-    """What ``function`` raises, as it is caught."""
+    """Return the error that ``function`` raises, as it is caught."""
     try:
         function()
     except ValueError as error:

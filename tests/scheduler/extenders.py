@@ -1,4 +1,4 @@
-"""An extender that answers as a test says, and notes what it was asked."""
+"""An extender with given answers, which records its requests."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Recorded:
 
     Attributes:
         url: Its address.
-        answers: What it says.
-        requests: What it was asked: verb and body.
-        connections: How many connections it was asked over.
-        authorizations: What each request showed of who asks; None = nothing.
+        answers: Its answers.
+        requests: The verb and body of each request.
+        connections: The number of connections.
+        authorizations: The credentials of each request; None = nothing.
         encoding: How answers are compressed.
     """
 
@@ -109,13 +109,13 @@ def stanza(url: str, *verbs: str, manages: Sequence[str] = (), **fields: Any) ->
 
 @dataclass(eq=False)
 class FakeExtender:
-    """Implements ``ExtenderStanza`` in this process: what it says of nodes is in dicts, by node.
+    """Implements ``ExtenderStanza`` in this process: its answers about nodes are in dicts, by node.
 
     Attributes:
         rejects: Nodes that it rejects, and why; None = without a word.
         unresolvable: Nodes that it rejects for good, and why.
         scores: Its scores.
-        fails: What every call raises.
+        fails: The error that every call raises.
         binding: Called to bind.
         preempting: Called with the candidates.
         calls: The calls, and the nodes that each named.

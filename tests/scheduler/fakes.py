@@ -1,4 +1,4 @@
-"""A clock that a test moves, and a queue whose plugins do as they are told."""
+"""A clock that a test moves, and a queue with plugins that a test controls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def new_queue(
 
 
 def as_told(kind: str, old: Any, new: Any) -> StateChange:
-    """The change as the state tells of it."""
+    """Return the change as the state notifies of it."""
     if kind != "Pod":
         return ObjectChange(kind, old, new)
     before, after = (one and PodRecord.of(one, State().kind_of(one), UNPLACED) for one in (old, new))

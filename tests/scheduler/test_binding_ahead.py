@@ -36,7 +36,7 @@ class Answering:
         ended(BindOutcome.BOUND)
 
     def find_out(self, conclude: Callable[[], BindOutcome]) -> None:
-        """The oldest one is answered so that more has to be asked."""
+        """Answer the oldest one so that the caller has to ask again."""
         _, _, ended = self.sent.pop(0)
         ended(conclude)
         self.world.settle()

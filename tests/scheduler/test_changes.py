@@ -1,4 +1,4 @@
-"""What the queue is told of each change of the cluster."""
+"""The notifications that the queue gets for each change of the cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
 class Told:
-    """Stands in for a queue: notes what it is told."""
+    """Stands in for a queue: records its notifications."""
 
     def __init__(self, *, follows: bool = True) -> None:
         self._follows = follows

@@ -1,4 +1,4 @@
-"""Extenders in the second scheduler: binding, preemption, what is told, when a pod is tried again."""
+"""Extenders in the second scheduler: binding, preemption, messages, when a pod is tried again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def world_of(*extenders: FakeExtender, nodes: str = "a") -> World:
 
 
 class Binder:
-    """Binds pods as an extender does that was asked to, or says why not."""
+    """Binds pods as an extender does, or returns why not."""
 
     def __init__(self, *answers: Status | Exception) -> None:
         self.world: World | None = None

@@ -76,7 +76,7 @@ class History:
         self.world.settle()
 
     def _before_bind(self, pod: Pod) -> None:
-        """Check the rule, by what the state has of the gang, and fail now and then.
+        """Check the rule with the state's view of the gang, and fail now and then.
 
         Once a gang passed Permit it is bound, whatever the API server says of some of its pods: these are
         tried again.

@@ -66,7 +66,7 @@ def test_each_pod_gets_what_it_would_get_alone(shapes: list[str]) -> None:
 
 
 def attempts(world: World) -> dict[str, tuple[str, int]]:
-    """Where each pod waits, and how often it was tried."""
+    """Return the place in the queue of each pod, and the number of its attempts."""
     return {each.pod.metadata.name: (each.place, each.attempts) for each in world.queue.list_pods()}
 
 
@@ -111,7 +111,7 @@ def test_a_step_ends_before_a_pod_that_the_state_knows_otherwise(monkeypatch: py
 
 
 def steps_of(monkeypatch: pytest.MonkeyPatch) -> list[list[PlacedPod]]:
-    """What is decided in one step, from now on."""
+    """Return the pods that are decided in one step, from now on."""
     steps: list[list[PlacedPod]] = []
     place = Committer.begin_placing_in_turn
 

@@ -24,7 +24,7 @@ def test_the_first_takes_it_and_the_second_waits() -> None:
 
 
 def test_two_leaders() -> None:
-    """C1: the leader is stopped for 60 s and goes on: it leads no more, from its first look at the clock."""
+    """C1: a leader that is stopped for 60 s no longer leads once it reads the clock."""
     clock, store = FakeClock(), FakeStore()
     paused, other = election(store, "paused", clock), election(store, "other", clock)
     paused.try_to_lead()

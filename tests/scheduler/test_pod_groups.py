@@ -55,7 +55,7 @@ LEAVING = "2026-01-01T00:00:00Z"
 
 
 def gang(min_count: int = 0, name: str = "g", **spec: Any) -> PodGroup:
-    """A gang of so many pods; with 0 a group whose pods are bound as they fit."""
+    """Return a gang with this minimum; with 0 a group whose pods are bound as they fit."""
     policy = PodGroupSchedulingPolicy(
         gang=GangSchedulingPolicy(min_count) if min_count else None,
         basic=None if min_count else BasicSchedulingPolicy(),
@@ -78,7 +78,7 @@ def node(name: str, cpu: int) -> Any:
 
 
 def world(*cpus: int, plugins: tuple[type[Any], ...] = (), **options: Any) -> World:
-    """A cluster of nodes with so many CPUs each."""
+    """Return a cluster with a node for each number of CPUs."""
     nodes = [node(f"n{at}", cpu) for at, cpu in enumerate(cpus)]
     return World(*plugins, nodes=nodes, gates=GATES, version="1.37", **options)
 
@@ -246,7 +246,7 @@ class TestGathering:
 
 
 class Asked(PreEnqueuePlugin[None]):
-    """Counts how often it is asked, and lets every pod go."""
+    """Counts its calls, and lets every pod go."""
 
     name = "Asked"
     count = 0
@@ -302,7 +302,7 @@ class TestRejectedByName:
 
 
 class TestRemedies:
-    """What PodGroupPostFilter would change for a group that fits nowhere is changed by the scheduler."""
+    """The scheduler makes the changes that PodGroupPostFilter proposes for a group that fits nowhere."""
 
     @pytest.mark.parametrize(
         ("error", "ended"),
@@ -333,7 +333,7 @@ class TestRemedies:
                 return GroupPreemption(Status.unschedulable("changed"), remedies=(remedy,))
 
         made = world(1, plugins=(Proposing,))
-        # Preemption, which is asked first, leaves those to the next plugin that make nobody go.
+        # Preemption comes first. It leaves pods that preempt no pods to the next plugin.
         made.add(gang(2), *members(2, spec={"preemptionPolicy": "Never"}))
         assert bound(made) == set()
         assert asked == [made.cluster]
@@ -414,7 +414,7 @@ class TestCommit:
         assert "pod default/m0: 0/1 nodes are available: 1 no place." in condition(made)[2]
 
     def test_a_group_that_goes_in_between_is_not_bound(self) -> None:
-        """What has a place already waits at Permit, and gives it back."""
+        """A pod that has a place already waits at Permit, and gives it back."""
         made = world(4, plugins=(RejectsLast,))
         RejectsLast.asked = 0
         RejectsLast.meanwhile = staticmethod(lambda: made.cluster.remove(made.cluster.groups["g"]))
@@ -457,7 +457,7 @@ class TestCommit:
         assert bound(made) == {"m0", "m1"}
 
     def test_a_new_leader_ends_what_was_begun(self) -> None:
-        """A gang of which the dead leader bound half goes before one that came first."""
+        """A gang with half of its pods bound by the dead leader comes before an older one."""
         made = world()
         leads = made.scheduler._components.leadership
         made.cluster.put(gang(2, "first"), *(member(f"f{at}", group="first") for at in range(2)))
@@ -570,7 +570,7 @@ class TestConditions:
         assert changed_conditions(group, condition_of(status), 1_800_000_000.0) == changed
 
     def test_those_that_wait_are_written_before_the_end(self) -> None:
-        """Nobody else would: groups that are bound are not tried again."""
+        """No later attempt would write them: groups that are bound are not tried again."""
         goes_on = threading.Event()
 
         class Slow(FakeCluster):

@@ -1,4 +1,4 @@
-"""Statuses of pods: what can't be written is said, and keeps nothing else from being written."""
+"""Statuses of pods: a failed write is logged, and keeps nothing else from being written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Another configuration while the scheduler runs: who is tried again, with what, and what needs a restart."""
+"""Another configuration while the scheduler runs: pods that are tried again, and changes that need a
+restart.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from .world import FakeCluster
 
 
 class Sink(FakeCluster):
-    """Keeps what is written."""
+    """Keeps all writes."""
 
     def __init__(self) -> None:
         super().__init__(State())

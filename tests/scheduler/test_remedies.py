@@ -1,4 +1,4 @@
-"""What PostFilter proposes is carried out by the scheduler, and by nobody else."""
+"""The scheduler alone carries out PostFilter's proposals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def user(name: str) -> dict[str, str]:
 
 @contextmanager
 def rejected(**status: Any) -> Iterator[tuple[Committing, Evaluation]]:
-    """A pod whose claim has its devices where no node is."""
+    """Yield a pod whose claim has its devices on another node."""
     with committing(DynamicResources) as world:
         held = claim("c", status={"allocation": OUT_OF_REACH, **status})
         world.add(GPU, slice_of("a", {}), held)

@@ -1,4 +1,4 @@
-"""From a pending pod to a bound one, or to what is said of it: the loop over a cluster in memory."""
+"""From a pending pod to a binding or a message: the loop over a cluster in memory."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class TestBinding:
 
     @pytest.mark.parametrize("happened", [True, False], ids=["it was bound", "it was not"])
     def test_a_binding_without_an_answer(self, happened: bool) -> None:
-        """The pod keeps its place, nothing wrong is said of it, and it ends up bound once."""
+        """The pod keeps its place, gets no wrong message, and ends up bound once."""
         world = World(nodes=[make_node("a", allocatable=SMALL)])
         lost = [UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE")]
 

@@ -36,12 +36,12 @@ SOURCE = "cluster"
 
 
 class FakeCluster(SendingBinder):
-    """Implements ``ClusterApi``, ``Binder`` and ``Sender`` over a state, which what is written gets at once.
+    """Implements ``ClusterApi``, ``Binder`` and ``Sender`` over a state, which gets each write at once.
 
     Attributes:
         ready: Whether bindings can be sent ahead.
         answers: The thread that takes their answers.
-        bindings: (pod name, node name) of every binding that was asked for.
+        bindings: (pod name, node name) of every requested binding.
         events: (reason, pod name, note) of every Event.
         pods: All pods, by UID, as the API has them.
         groups: All pod groups, by name, as the API has them.
@@ -220,14 +220,14 @@ class World:
     """The scheduler, step by step: ``settle`` lets it do all that it can do now.
 
     Args:
-        plugins: Enabled beside the default ones.
+        plugins: Enabled in addition to the default ones.
         nodes: The cluster's nodes.
         schedulers: The names of the profiles.
         leadership: Whether anything may be committed.
         gates: Feature gates that differ from the release's.
         extenders: They take part in the decisions.
         observer: Takes measurements.
-        attempt_seconds: What one attempt may take.
+        attempt_seconds: The most seconds of an attempt.
         version: The release.
         tracer: Decides which attempts are traced.
         decisions: Where attempts are noted.

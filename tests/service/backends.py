@@ -81,7 +81,7 @@ def configuration(*profiles: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class World:
-    """A backend and the state behind it."""
+    """A backend and its state."""
 
     backend: Backend
     state: State
@@ -235,7 +235,7 @@ class Mapped:
 
 
 class DirectError(grpc.RpcError):
-    """What a real channel would have raised."""
+    """The error of a real channel."""
 
     def __init__(self, code: grpc.StatusCode, details: str, trailers: Any) -> None:
         super().__init__(details)
@@ -322,7 +322,7 @@ WAYS = (direct, served)
 
 
 def rejected(call: Callable[[], object]) -> Failed:
-    """What a call fails with, whichever way it went."""
+    """Return the error of a call, by whichever way it went."""
     try:
         call()
     except grpc.RpcError as error:

@@ -1,4 +1,4 @@
-"""Plugins and binders that say what a test tells them."""
+"""Plugins and binders with answers from a test."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ Kind = type[Plugin[Any]]
 
 
 class RecordingBinder:
-    """Stands for an API server: answers as told, and keeps what it was asked."""
+    """Stands for an API server: gives scripted answers, and records its calls."""
 
     def __init__(self, outcome: BindOutcome = BindOutcome.BOUND, error: Exception | None = None) -> None:
         self.bound: list[tuple[str, str]] = []

@@ -69,7 +69,7 @@ class Insistent:
         method: The method to call.
         connections: How many connections to make.
         streams: How many streams to hold on each.
-        body: What each sends after its headers.
+        body: The bytes that each sends after its headers.
     """
 
     def __init__(self, address: str, method: str, connections: int, streams: int, body: bytes = b"") -> None:

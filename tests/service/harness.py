@@ -38,7 +38,7 @@ LONG = 20.0
 
 @dataclass
 class Running:
-    """A started server and what is needed to look at it."""
+    """A started server and everything that tests read of it."""
 
     server: Server
     stub: pb_grpc.ClusterServiceStub
@@ -112,7 +112,7 @@ def running(
 
 
 def failed(call: Callable[[], object]) -> Failed:
-    """What a call fails with, details decoded."""
+    """Return the error of a call, with decoded details."""
     try:
         call()
     except grpc.RpcError as error:
@@ -146,7 +146,7 @@ def unpacked(status: Any, kind: Any) -> Any:
 def giving_up_after(seconds: float) -> Iterator[None]:
     """Let servers give up calls so soon while their clients wait on.
 
-    Of a client's own deadline a server keeps a tenth of a second for its answer. After that the client no
+    A server keeps a tenth of a second of a client's own deadline for its answer. After that the client no
     longer listens: on a machine that is busy the details of the error would be lost.
     """
     with pytest.MonkeyPatch.context() as patch:
@@ -155,7 +155,7 @@ def giving_up_after(seconds: float) -> Iterator[None]:
 
 
 def given_up(call: Callable[[], object]) -> Failed:
-    """What a call fails with that is given up while its plugin runs.
+    """Return the error of a call that is abandoned while its plugin runs.
 
     A busy machine may give it up before it came so far, which leaves nothing behind, and it is tried again.
     """

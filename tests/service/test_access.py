@@ -51,7 +51,7 @@ CHANGING = {
 
 
 class Context:
-    """As much of a call's context as access looks at: a certificate with these names, or none."""
+    """The part of a call's context that access reads: a certificate with these names, or none."""
 
     def __init__(self, *names: str) -> None:
         self._seen = {"x509_pem_cert": [certificate(*names)]} if names else {}

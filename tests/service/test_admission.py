@@ -215,7 +215,7 @@ def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> No
         queued = w.slots._turns._jobs
 
         def waiting() -> list[int]:
-            """How many jobs of each client wait for a slot, whoever waits longest first."""
+            """Return the number of jobs of each client that wait for a slot, the longest wait first."""
             return [len(jobs) for jobs in tuple(queued.values())]
 
         def has_begun(count: int) -> bool:

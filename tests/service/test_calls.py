@@ -1,4 +1,4 @@
-"""What a unary call meets on its way: bodies, errors, deadlines, load, metrics."""
+"""The way of a unary call: bodies, errors, deadlines, load, metrics."""
 
 import logging
 import threading

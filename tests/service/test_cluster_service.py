@@ -279,7 +279,7 @@ def test_all_nodes(form: Any, listed: Any) -> None:
 
 
 def applied(known: dict[int, str], answer: pb.ListNodesResponse) -> dict[int, str]:
-    """What a client holds afterwards: removals first, then additions."""
+    """Return a client's names after an answer: removals first, then additions."""
     kept = {} if answer.complete else {i: n for i, n in known.items() if i not in set(answer.removed_indices)}
     return kept | dict(zip(answer.indices, answer.nodes.names.names, strict=True))
 

@@ -1,4 +1,4 @@
-"""What the .proto files promise to clients in every language: names, idempotency, and the service config."""
+"""Promises of the .proto files to clients in every language: names, idempotency, and the service config."""
 
 import hashlib
 import importlib

@@ -1,4 +1,4 @@
-"""DecisionService: what was decided, asked over the wire."""
+"""DecisionService: past decisions over the wire."""
 
 from __future__ import annotations
 

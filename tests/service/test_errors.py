@@ -38,7 +38,7 @@ def test_reasons_that_classes_set_are_in_the_contract(error: errors.MooringError
 
 
 def test_resource_exhausted_means_repeat_after_a_pause() -> None:
-    """A quota is FAILED_PRECONDITION: whoever repeats by the code alone would repeat in vain."""
+    """A quota is FAILED_PRECONDITION: a client that repeats by the code alone would repeat in vain."""
     reasons = set()
     for path in Path(mooring.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())) if "Exhausted" in path.read_text() else ():

@@ -20,7 +20,7 @@ NODES = tuple(make_node(name) for name in ("a", "b", "c"))
 NO_B = filtering("NoB", lambda name: Status.unschedulable("b is full") if name == "b" else SUCCESS)
 UNKNOWN = "UNSCHEDULABLE_AND_UNRESOLVABLE"
 EPOCH = 1_003
-"""Of a fresh state with three nodes: its first epoch and one for each."""
+"""The version of a fresh state with three nodes: its first epoch and one for each."""
 
 
 def names(*listed: str) -> nodes_pb.NodeSelection:

@@ -1,4 +1,4 @@
-"""Pods in flight: what kube-scheduler may be binding counts, until it is known what became of it."""
+"""Pods in flight: a pod that kube-scheduler may be binding counts until its end is known."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -109,7 +109,7 @@ class Reserving(ReservePlugin[None]):
 
 @dataclass
 class Flying:
-    """A backend that keeps the pods in flight, behind its RPCs."""
+    """A backend that keeps the pods in flight, and its RPCs."""
 
     world: World
     stubs: Stubs
@@ -139,7 +139,7 @@ class Flying:
         self.stubs.scheduling.Bind(pb.BindRequest(pod=reference, node=node))
 
     def tell(self, *changes: Put | Remove) -> None:
-        """What a watch would."""
+        """Apply the changes of a watch."""
         self.world.state.apply("test", changes)
 
     def metric(self, name: str) -> float:
@@ -246,7 +246,7 @@ def condition(reason: str, message: str = "no", status: str = "False") -> dict[s
 
 
 BEFORE = condition("SchedulerError", "before")
-"""What the pod's condition said before its flight."""
+"""The message of the pod's condition before its flight."""
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_a_call_waits_until_it_is_known_what_became_of_the_pod_before() -> None:
 
 
 def test_nodes_that_come_with_a_call_have_the_pods_that_it_waited_for() -> None:
-    """They are beside a copy of the state."""
+    """They are added to a copy of the state."""
     changed = [as_json(make_node(name, labels={"changed": "yes"})) for name in NODES]
     with flying(wait=True, way=served) as at, ThreadPoolExecutor(1) as pool:
         at.filter("p", share=BRIEFLY)

@@ -19,12 +19,12 @@ PODS = ("p", "q", "r", "s", "t")
 
 
 class KubeScheduler:
-    """As much of it as an extender sees: it asks about one pod after the other, and binds beside that.
+    """The part of it that an extender sees: it asks about one pod after the other, and binds in parallel.
 
-    Its watch and mooring's tell the same in the same order, mooring's later.
+    Its watch and mooring's deliver the same in the same order, mooring's later.
 
     Args:
-        at: mooring, where one pod may be on each node.
+        at: mooring, with room for one pod on each node.
     """
 
     def __init__(self, at: Flying) -> None:
@@ -63,7 +63,7 @@ class KubeScheduler:
             self._tell(pod, conditions=[condition("SchedulerError")], backs_off=True)
 
     def tell(self, _: st.DataObject | None = None) -> None:
-        """Has mooring's watch tell what is next."""
+        """Deliver the next event of mooring's watch."""
         if self._untold:
             self._untold.popleft()()
 

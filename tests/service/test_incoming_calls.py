@@ -201,7 +201,7 @@ def test_a_head_that_is_not_utf_8_leaves_no_traceback(caplog: pytest.LogCaptureF
     with running(answering) as mooring, connect(mooring.server.address) as connection:
         head = headers("/none", seen="\udc89")
         connection.sendall(frame(HEADERS, END_HEADERS | END_STREAM, 1, head))
-        # A trailer of its answer: grpcio has looked at the head by then.
+        # A trailer of its answer: grpcio has read the head by then.
         until(lambda: b"grpc-status" in connection.recv(65536))
         mooring.stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG)
     assert [record for record in caplog.records if record.exc_info] == []

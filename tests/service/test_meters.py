@@ -1,4 +1,4 @@
-"""Counts by the values of labels: each set of values has one count, whoever asks for it first."""
+"""Counts by the values of labels: each set of values has one count, whichever thread needs it first."""
 
 from __future__ import annotations
 

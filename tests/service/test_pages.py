@@ -46,7 +46,7 @@ def paged(call: Callable[..., Any], request: Any) -> Iterator[Any]:
 
 @contextmanager
 def small_pages(size: int) -> Iterator[None]:
-    """Pages, and parts, of so many bytes unless a caller asks for more."""
+    """Limit pages and parts to ``size`` bytes unless a caller requests more."""
     with pytest.MonkeyPatch.context() as patch:
         for module in ("calls.pages", "cluster", "decisions", "scheduling.servicer"):
             patch.setattr(f"mooring.service.{module}.PAGE_BYTES", size)

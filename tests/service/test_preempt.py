@@ -50,7 +50,7 @@ def candidate(node: str, *uids: str, violations: int = 0) -> pb.PreemptionCandid
 
 
 def checking(*candidates: pb.PreemptionCandidate, pod: PodSource | None = None) -> pb.PreemptRequest:
-    """A request to check these candidates, for ``high()`` unless told otherwise."""
+    """Return a request to check these candidates, by default for ``high()``."""
     given = pb.PreemptionCandidates(candidates=candidates)
     return pb.PreemptRequest(pod=pod or sent(high()), candidates=given)
 
@@ -148,7 +148,7 @@ class Alone(FilterPlugin[None]):
 
 
 def test_the_profiles_own_filters_decide() -> None:
-    """What kube-scheduler takes for enough may not be enough here."""
+    """A set that is enough for kube-scheduler may not be enough here."""
     document = configuration(profile("Alone", "DefaultPreemption"))
     with world(*NODES, *PODS, plugins=[Alone], document=document) as w, direct(w.backend) as stubs:
         asked = checking(candidate("a", "a1"), candidate("b", "b1"), candidate("c"))
@@ -241,7 +241,7 @@ def test_captured_requests_of_kube_scheduler(mode: str) -> None:
     ]
     with world(*captured_nodes(), *there, document=MAKES_ROOM) as w:
         assert preempted(w, body) == asked
-        # A pod that nobody may evict came to the first node, and the victim of the second is gone.
+        # A pod that no caller may evict came to the first node, and the victim of the second is gone.
         first, second, third = asked
         important = make_pod("important", node=first, requests={"cpu": "2"}, spec={"priority": 2000})
         w.put(*captured_nodes(), there[0], important, there[2])

@@ -1,4 +1,4 @@
-"""What must hold of every cluster: the RPCs agree, whatever way nodes and pods are written."""
+"""Rules for every cluster: the RPCs agree, whatever way nodes and pods are written."""
 
 from typing import Any
 

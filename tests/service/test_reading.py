@@ -1,4 +1,4 @@
-"""What a request may hold: counted before it is parsed, decompressed within a budget."""
+"""Limits of a request: counted before it is parsed, decompressed within a budget."""
 
 import gzip
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Calls that commit, sent again after their answer was lost: nobody moves, and nobody gets a second place."""
+"""Calls that commit, sent again after their answer was lost: no pod moves or gets a second place."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -103,7 +103,7 @@ def test_the_same_batch_from_many_at_once_has_one_place_per_pod(mode: Any) -> No
 
 
 class Gone:
-    """As much of a call's context as a commit looks at, whose client has gone."""
+    """The part of a call's context that a commit reads; its client has gone."""
 
     def auth_context(self) -> dict[str, Any]:
         return {}

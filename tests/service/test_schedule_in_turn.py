@@ -161,7 +161,7 @@ def test_a_place_that_a_plugin_rejects_is_free_again() -> None:
         assert rejected == [1, 4]
         assert w.state.snapshot.pods.classes.uids_on(0) == ["p0", "p2", "p3", "p5"]
         assert len(w.backend.committer.reservations) == 4
-        # Six came and two left; nobody sees a pod that is decided before another's place was rejected.
+        # Six came and two left; no caller sees a pod that is decided before another's place was rejected.
         assert w.state.version == before + 8
 
 

@@ -219,7 +219,7 @@ def test_big_messages_pass() -> None:
         stub = pb_grpc.ClusterServiceStub(channel)
         request = pb.PushObjectsRequest(source="x" * (5 * 2**20))
         assert len(stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG).kube_version) == 5 * 2**20
-        # It arrives, and only then is found to be one that nobody has written.
+        # It arrives, and only then is found to be unimplemented.
         assert failed(lambda: stub.PushObjects(request, timeout=LONG)).code is grpc.StatusCode.UNIMPLEMENTED
 
 
@@ -298,7 +298,7 @@ def test_drain_ends_readiness_first_and_lets_running_calls_finish() -> None:
         until(lambda: mooring.value("mooring_inflight_calls") == 1)
         drained = threads.submit(mooring.server.drain)
         until(lambda: not mooring.server.ready())
-        # Not ready, but whoever has not noticed yet is still served.
+        # Not ready, but a client that has not noticed yet is still served.
         late_call = threads.submit(mooring.ask)
         until(lambda: mooring.value("mooring_inflight_calls") == 2)
         mooring.server._ended.set()

@@ -45,7 +45,7 @@ def stuck(release: threading.Event, plugin: str = "Stuck") -> Callable[[SlotProg
 
 
 def abandon(slots: Slots, release: threading.Event, count: int) -> None:
-    # A deadline may pass before the work has begun; that abandons nobody.
+    # A deadline may pass before the work has begun; then no work is abandoned.
     while slots.abandoned < count:
         with pytest.raises(DeadlineExceededError):
             slots.run(stuck(release), time.monotonic() + 0.05)

@@ -1,4 +1,4 @@
-"""The committed stubs are those of the .proto files, and it is said which are not."""
+"""The committed stubs are those of the .proto files, and a difference is named."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How many calls run at once, and who makes room for whom."""
+"""The number of parallel calls, and the order in which calls make room for others."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What people are advised to do: the easiest first, in words, remembered as long as the filters agree."""
+"""Advice to users: the easiest option first, in words, remembered as long as the filters agree."""
 
 from __future__ import annotations
 

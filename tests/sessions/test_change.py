@@ -85,7 +85,7 @@ def pod(**fields: Any) -> Pod:
 
 
 def there(name: str, node: str, **fields: Any) -> Pod:
-    """A pod that its controller would make anew."""
+    """Return a pod that its controller would create again."""
     return make_pod(name, metadata={"uid": name, "ownerReferences": OWNED}, node=node, **fields)
 
 
@@ -392,7 +392,7 @@ def test_a_pod_of_another_node_moves_where_its_zone_matters(
 def test_for_spreading_those_alone_move_that_may_be_enough(
     monkeypatch: pytest.MonkeyPatch, there_already: int, tried: list[str]
 ) -> None:
-    """``far`` would make room in a zone that takes the pod; ``o`` is no reason for what its zone says."""
+    """``far`` would make room in a zone that takes the pod; ``o`` does not affect the verdict on its zone."""
     moved = list[str]()
     steps = ChangeTrial.steps
 
@@ -462,7 +462,9 @@ def test_what_was_read_of_nodes_holds_after_a_new_one_was_tried() -> None:
 
 
 def test_no_label_is_taken_away_that_the_node_does_not_lack() -> None:
-    """Without its zone ``a`` would be in nobody's way, and a term would hold: nobody wants that."""
+    """Without its zone ``a`` would conflict with no pod, and a term would hold: that is not a
+    useful change.
+    """
     asked = pod(
         labels={"app": "web"},
         spec=requiring_one_of(

@@ -163,7 +163,7 @@ def test_what_was_not_tried_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_option_was_placed_as_a_whole() -> None:
-    """What there is room for by resources alone doesn't do where the pods may not share a node."""
+    """Room by resources alone is not enough if the pods may not share a node."""
     terms = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "g"}}}]
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     pods = [

@@ -92,7 +92,7 @@ def groups_of(draw: st.DrawFn) -> list[NodeGroup]:
 
 @st.composite
 def full_nodes(draw: st.DrawFn) -> list[Any]:
-    """Nodes in zones that have no room left, some with pods that others look at."""
+    """Nodes in zones without room, some with pods that other pods' rules count."""
     zones = draw(st.lists(st.sampled_from(("z1", "z2", "z3", None)), max_size=3))
     nodes = [
         make_node(f"full{at}", labels={ZONE: zone} if zone else {}, allocatable=FULL)
@@ -111,7 +111,7 @@ def full_nodes(draw: st.DrawFn) -> list[Any]:
 
 
 def placed_side_by_side(found: NodeGroups, groups: Sequence[NodeGroup], counts: Sequence[int]) -> Any:
-    """bool[P, G]: which pods are left over; None where it can't be told side by side."""
+    """bool[P, G]: pods that are left over; None if a parallel decision is not possible."""
     pods = [left.pod for left in found.rest]
     templates, indices = alike(pods)
     nodes = [node for group in groups for node in found._new_nodes(group, 1)]

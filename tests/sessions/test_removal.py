@@ -1,4 +1,4 @@
-"""Removal says of each node what becomes of its pods in a cluster that never had the node."""
+"""Removal reports for each node where its pods would go in a cluster that never had the node."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def removal_over(objects: Sequence[Any], departure: Departure = Departure.DELETI
 def one_by_one(
     nodes: Sequence[Node], pods: Sequence[Pod], name: str, departure: Departure = Departure.DELETION
 ) -> NodeRemoval:
-    """Place the pods of a node anew in a cluster of their own, each by an evaluation in full."""
+    """Place the pods of a node again in a cluster of their own, each by a full evaluation."""
     core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
     stay = [pod for pod in pods if pod.spec.node_name != name]
     there = [node for node in nodes if node.metadata.name != name]
@@ -91,7 +91,7 @@ def facts(found: NodeRemoval) -> tuple[Any, ...]:
 
 @st.composite
 def clusters(draw: st.DrawFn, kinds: Sequence[str]) -> tuple[list[Node], list[Pod]]:
-    """Some nodes in two zones, of which some have an image and a taint, with pods of a few kinds."""
+    """Nodes in two zones, some with an image and a taint, with pods of a few kinds."""
     nodes = [
         make_node(
             f"n{at}",

@@ -1,4 +1,4 @@
-"""Sessions beside a live state that others write to, and what ends them."""
+"""Sessions over a live state that other clients write to, and the reasons for their end."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def made(quota: Quota | None = None) -> tuple[Core, Sessions]:
 
 
 def write(core: Core, number: int) -> None:
-    """What goes on in a cluster."""
+    """Change the cluster."""
     dice = Random(number)
     for at in range(150):
         name = f"w{number}-{at}"
@@ -69,7 +69,7 @@ def write(core: Core, number: int) -> None:
 
 
 def play(core: Core, sessions: Sessions, number: int) -> int:
-    """Open sessions, change them, and go back; returns how many were compared with what they began with."""
+    """Open sessions, change them, and go back; return the number of comparisons with their beginnings."""
     dice, template = Random(number), make_pod("template", requests={"cpu": "100m"})
     for round_ in range(12):
         with core.state.lock:

@@ -1,4 +1,4 @@
-"""Engines with rules of somebody else, and what is asked of them."""
+"""Engines with rules of other authors, and questions to them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Rules:
 
     @property
     def plugin(self) -> FollowedPlugin:
-        """What stands for the rule."""
+        """Return the plugin that wraps the rule."""
         (found,) = self.profile._followed
         return found
 
@@ -74,7 +74,7 @@ class Rules:
         )
 
     def decide(self, pod: Pod | None = None, *, place: bool = True) -> Choice:
-        """Decide about a pod, by default a new one, and place it unless told otherwise."""
+        """Decide about a pod, by default a new one, and place it unless ``place`` is False."""
         choose: Callable[..., Choice] = self.engine.place if place else self.engine.decide
         return choose(pod or self.pod(), self.profile, ALL_NODES, seed=1)
 

@@ -1,4 +1,4 @@
-"""A pod that a rule rejected is tried again after changes of what the rule reads, and after no others."""
+"""A pod that a rule rejected is tried again after changes that the rule reads, and after no others."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ READS: dict[str, tuple[bool, Read]] = {
     "services": (True, of_objects(lambda n: n.snapshot.objects.all(Service))),
     "nothing": (True, lambda *_: None),
 }
-"""What rules may read, and whether nothing else wakes their pods; counts may change with any pod."""
+"""Parts that rules may read, and whether nothing else wakes their pods; counts may change with any pod."""
 
 
 def put(*objects: object) -> Callable[[World], None]:

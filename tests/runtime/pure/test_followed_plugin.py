@@ -257,7 +257,7 @@ def test_a_counter_of_its_own_is_found_out() -> None:
 
 
 class StaticLie(FilterPlugin[None], Pure):
-    """Changes its mind where nothing that it reads changes, so that it isn't asked again."""
+    """Changes its mind although nothing that it reads changes, so that it isn't called again."""
 
     name = "StaticLie"
     closed = ""

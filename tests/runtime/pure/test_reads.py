@@ -1,4 +1,4 @@
-"""What is noted of what a rule reads, and which parts of cluster and pod its answers depend on."""
+"""The recorded reads of a rule, and the parts of cluster and pod that its answers depend on."""
 
 from __future__ import annotations
 
