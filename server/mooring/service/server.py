@@ -16,6 +16,7 @@ import grpc
 from mooring.framework.errors import MooringError
 from mooring.service.calls.access import asks_place, permitted
 from mooring.service.calls.audit import ListenerAudit
+from mooring.service.calls.masking import masked
 from mooring.service.calls.namespaces import PodDecoder, no_pod
 from mooring.service.calls.slots import Slots
 from mooring.serving.access.access import Access
@@ -199,7 +200,7 @@ def build(
     rule = replace(options.access or access_of(options), binds=options.binds, read_only=options.read_only)
 
     def layer(behavior: Behavior, method: str) -> Behavior:
-        behavior = admitted(behavior, admission.pool_of(method))
+        behavior = masked(admitted(behavior, admission.pool_of(method)))
         behavior = identified(permitted(behavior, method, rule, options.decode), rule)
         return behavior if options.audit is None else options.audit.layer(behavior, method, rule)
 

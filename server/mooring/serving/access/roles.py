@@ -167,7 +167,7 @@ METHODS: Final[Mapping[str, Right]] = MappingProxyType(
 )
 """The right that each method needs."""
 
-MASKED: Final[frozenset[str]] = frozenset()
+MASKED: Final[frozenset[str]] = frozenset(f"/mooring.v1.{name}" for name in (*_READS, *_ASKS))
 """The methods whose answers mask the names of pods that the client may not see (``Sight``). Clients that have
 the right in some namespaces alone may call them without naming a namespace, and no other method.
 """
