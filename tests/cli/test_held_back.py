@@ -117,7 +117,7 @@ def test_a_group_that_fits_keeps_no_pod_back(tmp_path: Path, capsys: pytest.Capt
 def test_other_pending_pods_are_told_of(
     cluster: Path, server: Ready, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The answer names other pending pods: the case explain-beside-schedule."""
+    """The answer names other pending pods: the case ``explain-beside-schedule``."""
     for source in (["--manifests", cluster], ["--server", server.address("grpc")]):
         out = call(capsys, "explain", "alone", *source).out
         assert "4 other pending pods are not placed here; mooring schedule places all" in out

@@ -1,4 +1,4 @@
-"""What remembering decisions costs: the same calls with and without it, in turn, in one process.
+"""The cost of remembering decisions: the same calls with and without it, alternately, in one process.
 
 ``python -m tests.decision_journal.cost ROUNDS`` prints for each kind of call the processor time per decision,
 without and with the journal, the explanations and the changes of the state, and the median of the ratios of
@@ -28,7 +28,7 @@ from tests.service.backends import World, listening, sent, world
 NODES = 5_000
 CALLS = 50
 PAIRS = 60
-"""Of calls in process, a round."""
+"""Calls in process, in a round."""
 WARM = 20
 """Pairs that are not counted."""
 CALLS_OVER_GRPC = 2_000
@@ -85,7 +85,7 @@ def batches(mode: pb.CommitMode.ValueType, w: World) -> Work:
 
 
 def ask(address: str, count: int) -> None:
-    """Ask a server for so many single pods, in a process of its own."""
+    """Send a server ``count`` single pods, from a process of its own."""
     template = pb.PodTemplate(pod=sent(make_pod("web", requests={"cpu": "100m"}, metadata={"uid": "u"})))
     with grpc.insecure_channel(address) as channel:
         schedule = SchedulingServiceStub(channel).Schedule

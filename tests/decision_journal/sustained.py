@@ -1,4 +1,4 @@
-"""Threads that have pods decided, so many a second, while others read the journal, or ask and never read.
+"""Threads that request decisions at a rate, while others read the journal, or subscribe and never read.
 
 ``python -m tests.decision_journal.sustained SECONDS RATE THREADS`` says what became of the decisions.
 """
@@ -39,7 +39,7 @@ from tests.service.frames import (
 )
 
 PODS = 100
-"""Of a call."""
+"""Pods of a call."""
 
 BUDGET = 2 << 20
 """Bytes of the journal: a few thousand decisions, so the oldest go all the time."""
@@ -49,7 +49,7 @@ LIST = "/mooring.v1.DecisionService/ListDecisions"
 
 @dataclass
 class Told:
-    """What a reader was told: the numbers of decisions, in order, and how many it had missed."""
+    """A reader's numbers of decisions, in order, and the number that it missed."""
 
     seen: list[int] = field(default_factory=list)
     missed: int = 0
@@ -57,18 +57,18 @@ class Told:
 
 @dataclass
 class Outcome:
-    """What became of it.
+    """Results of a run.
 
     Attributes:
         decided: Decisions that were answered.
         failed: Calls that were not.
         slowest: Seconds of the slowest call.
         seconds: How long the writers took.
-        reader: What one was told who follows.
-        late: What one was told who began at the end.
+        reader: The decisions of a reader that follows.
+        late: The decisions of a reader that began at the end.
         last: The newest decision's number.
         dropped: Decisions that were counted as not written.
-        most_bytes: What the journal took at most, by its own count.
+        most_bytes: The journal's largest size, by its own count.
         unread: Whether the client that never reads was still connected at the end.
     """
 
@@ -113,7 +113,7 @@ class NeverReads:
 
 
 class Reader(threading.Thread):
-    """Follows the decisions, and notes which it was told."""
+    """Follows the decisions, and records them."""
 
     def __init__(self, decisions: DecisionServiceStub, told: Told) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ def write(scheduling: SchedulingServiceStub, calls: int, pause: float, number: i
 
 
 def sustain(threads: int, calls: int, pause: float = 0.0) -> Outcome:
-    """Have every thread make so many calls, and a last one that is larger than the journal."""
+    """Make ``calls`` calls in every thread, and a last one that is larger than the journal."""
     outcome = Outcome()
     nodes = [make_node(f"n{at}", allocatable={"cpu": "64", "pods": "10000"}) for at in range(20)]
     with ExitStack() as stack:

@@ -35,7 +35,7 @@ def test_what_is_decided_again_is_what_was_noted(seed: int) -> None:
 
 
 def scheduled(*cpus: int) -> tuple[World, DecisionJournal, Repeater]:
-    """A scheduler of groups over nodes with so many CPUs, whose attempts are noted."""
+    """Return a scheduler of groups over nodes with these CPUs, whose attempts are recorded."""
     journal = DecisionJournal()
     nodes = [node(f"n{at}", cpu) for at, cpu in enumerate(cpus)]
     made = World(nodes=nodes, gates=GATES, version="1.37", decisions=Decisions(journal))

@@ -53,7 +53,7 @@ def names_in(selection: NodeSelection) -> list[str]:
 
 @dataclass
 class Rules:
-    """What the fake mooring thinks of a node: an index into STATUSES, and a total of at most 100 * weight."""
+    """The fake mooring's rules for a node: an index into STATUSES, and a total of at most 100 * weight."""
 
     verdict: Callable[[str], int] = lambda _name: 0
     total: Callable[[str], int] = lambda _name: 0

@@ -1,4 +1,4 @@
-"""Keys in another case, anywhere in a document: what Go reads there is what mooring is asked about."""
+"""Keys in another case, anywhere in a document: mooring gets the pod that Go reads there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of megabytes: what they cost, what they may cost together, and that calls beside them go on."""
+"""Bodies of megabytes: their cost, their limit together, and other calls, which continue."""
 
 import socket
 import threading

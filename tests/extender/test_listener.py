@@ -149,7 +149,7 @@ def test_trickling_does_not_buy_time(impatient: HttpServer) -> None:
 
 @pytest.mark.parametrize("asks_again", [False, True])
 def test_slow_readers_are_dropped(monkeypatch: pytest.MonkeyPatch, asks_again: bool) -> None:
-    """The answer of 20 MB does not fit into the socket's buffers and nobody reads it."""
+    """The answer of 20 MB does not fit into the socket's buffers, and no client reads it."""
     monkeypatch.setattr(protocol, "SEND_SECONDS", 0.2)
     nodes = {"items": [{"metadata": {"name": f"n{i}"}, "pad": "x" * 10_000} for i in range(2000)]}
     large = question(NodeNames=None, Nodes=nodes)
@@ -256,7 +256,7 @@ def test_a_body_that_is_late_takes_its_time_from_the_call() -> None:
 
 
 class Written(asyncio.Transport):
-    """A connection that keeps what is written, write by write."""
+    """A connection that keeps its output, write by write."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
@@ -278,7 +278,7 @@ class Written(asyncio.Transport):
 
 
 async def written(*sent: bytes) -> tuple[list[bytes], int]:
-    """What a connection writes in answer to these pieces, write by write, and how many tasks that took."""
+    """Return a connection's answers to these pieces, write by write, and the number of tasks."""
     app = ExtenderApp(FakeClient, Options())
     config = uvicorn.Config(app, interface="asgi3", access_log=False, proxy_headers=False)
     config.load()

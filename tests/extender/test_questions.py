@@ -29,7 +29,7 @@ PODS = st.dictionaries(st.sampled_from(["Pod", "Nodes", "NodeNames", "metadata"]
 
 
 def read(questions: Questions, body: bytes) -> tuple[Any, ...] | str:
-    """What came of it, errors included."""
+    """Return the result, errors included."""
     try:
         return told(questions.read(body))
     except (wire.MalformedBodyError, wire.ArgumentsError) as error:

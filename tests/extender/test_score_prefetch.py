@@ -37,7 +37,7 @@ class Moving(Rules):
 
 
 def play(rules: Rules, *calls: tuple[Any, ...], **options: Any) -> list[Any]:
-    """What the calls (path, pod, names) are answered, one after the other."""
+    """Return the answers to the calls (path, pod, names), one after the other."""
     requests = [(f"/{path}", question(names, Pod=pod)) for path, pod, names in calls]
     return [reply.json for reply in ask_often(FakeClient(rules), requests, **options)]
 
@@ -77,7 +77,7 @@ def test_each_answer_is_of_its_own_call_or_of_the_filter_call_that_left_these_no
 
 
 FIRST = ("prioritize", PODS[2], ["a"])
-"""With it somebody is known to ask for scores."""
+"""With it a caller is known to request scores."""
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_prefetched_scores_grow_old(seconds: float, known: bool) -> None:
     times = iter([100.0, 100.0 + seconds])
     prefetched, body = ScorePrefetch(lambda: next(times)), question(["a", "b"])
     asked = Questions().read(body)
-    prefetched.expect("first", asked.pod, Scores(asked.names, (), 1))  # type: ignore[arg-type]  # not looked at
+    prefetched.expect("first", asked.pod, Scores(asked.names, (), 1))  # type: ignore[arg-type]  # never read
     assert (prefetched.take("first", body) is not None) == known
     assert prefetched.take("first", body) is None
 

@@ -1,4 +1,4 @@
-"""What becomes of mooring's answers: verdicts, scores, bindings, victims."""
+"""Translation of mooring's answers: verdicts, scores, bindings, victims."""
 
 import json
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What an assistant is told: the SDK's own client, over standard input and output, beside a real server."""
+"""An assistant's answers: the SDK's own client, over standard input and output, with a real server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def gang(name: str, count: int) -> list[dict[str, Any]]:
-    """Return a group, and as many pods of which all have to get a node."""
+    """Return a group, and ``count`` pods that all have to get a node."""
     spec = {"schedulingPolicy": {"gang": {"minCount": count}}}
     meta = {"name": name, "namespace": "ml", "uid": name}
     group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": meta, "spec": spec}
@@ -71,7 +71,7 @@ def gang(name: str, count: int) -> list[dict[str, Any]]:
 
 
 def ask(server: str, name: str, arguments: dict[str, Any]) -> Any:
-    """What the SDK's client gets from a tool."""
+    """Return a tool's answer to the SDK's client."""
 
     async def play() -> Any:
         with grpc.insecure_channel(server) as channel:
@@ -150,7 +150,7 @@ class TestAnswers:
 
     def test_more_of_a_pod(self, server: str) -> None:
         found = answer(server, "what_if", pod="default/web")
-        # The gang of two fits beside it, the one of six does not and takes no room.
+        # The gang of two fits next to it; the one of six does not and takes no room.
         assert (found["room_for"], found["pending_placed_first"]) == (5, 3)
 
     def test_what_would_make_a_pod_fit_of_which_none_does(self, server: str) -> None:

@@ -17,11 +17,11 @@ class StubPrometheus:
     """Its answer may be changed at any time.
 
     Attributes:
-        values: Bytes per second by the value of the label that tells the node.
+        values: Bytes per second by the value of the label that names the node.
         label: That label.
         status: The HTTP status of the next answers.
-        body: Sent in place of an answer that is made of ``values``.
-        queries: What was asked so far.
+        body: Sent instead of an answer with ``values``.
+        queries: The queries so far.
         headers: Those of the queries, names in lower case.
         redirect: Where to send who asks.
     """

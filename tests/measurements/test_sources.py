@@ -154,7 +154,7 @@ def test_only_a_certificate_of_the_named_authority_will_do(tmp_path: Path) -> No
     with stub_prometheus(StubPrometheus(values={"a": 1}), ours.issue("prometheus")) as stub:
         assert asking(stub.address, ca_file=str(ours.certificate)).measure() == {"a": 1}
         for files in ({"ca_file": str(other.certificate)}, {}):
-            # The server doesn't show by whom its authority is vouched for.
+            # The server shows no certificate of its authority.
             with pytest.raises(MeasurementError, match="CERTIFICATE_VERIFY_FAILED"):
                 asking(stub.address, **files).measure()
 

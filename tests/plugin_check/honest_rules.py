@@ -59,7 +59,7 @@ class Args:
 
 
 class Label(FilterPlugin[Args], ScorePlugin[Args], Pure):
-    """Labels, a pod's annotation, arguments, and a table that nobody changes."""
+    """Labels, a pod's annotation, arguments, and a table that never changes."""
 
     name = "Label"
     Args = Args
@@ -136,7 +136,7 @@ def spread(text: str) -> int:
 
 
 class Shuffled(ScorePlugin[None], Pure):
-    """Chance that is none: a hash of names, remembered by a pure function."""
+    """Apparent chance: a hash of names, remembered by a pure function."""
 
     name = "Shuffled"
 
@@ -145,7 +145,7 @@ class Shuffled(ScorePlugin[None], Pure):
 
 
 class Parsed(FilterPlugin[None], Pure):
-    """Dates, paths, addresses and patterns that are parsed, not asked for."""
+    """Dates, paths, addresses and patterns that are parsed without any other source."""
 
     name = "Parsed"
 
@@ -203,7 +203,7 @@ class Tenant(FilterPlugin[None], PreFilterPlugin[None], Pure):
 
 
 class Few(PreFilterPlugin[None], ScorePlugin[None], Pure):
-    """Narrows the nodes down, and normalizes by what all nodes got."""
+    """Narrows the nodes down, and normalizes by the scores of all nodes."""
 
     name = "Few"
 

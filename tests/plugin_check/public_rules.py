@@ -1,4 +1,4 @@
-"""Rules that others published, written from what they say their rules do; each names where that stands."""
+"""Rules that others published, written from their descriptions; each names its source."""
 
 from __future__ import annotations
 

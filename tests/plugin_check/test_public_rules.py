@@ -92,7 +92,7 @@ def cluster(size: int) -> list[ClusterObject]:
 
 
 def followed(kind: type[Plugin[Any]], size: int) -> Following:
-    """What a rule reads and costs in ``cluster``."""
+    """Return the reads and the cost of a rule in ``cluster``."""
     return following.following(subject(kind), cluster(size))
 
 

@@ -32,7 +32,7 @@ REACHED = {
     "Closure": ["_closed"],
     "Boxed": ["Box"],
 }
-"""What a rule's answers follow from besides the class itself."""
+"""Functions and classes that a rule's answers depend on besides its own class."""
 
 
 @pytest.mark.parametrize("kind", rules(impure_rules))

@@ -1,4 +1,4 @@
-"""Rules that answer wrongly. What each is told to do is in ``test_playing``."""
+"""Rules that answer wrongly. ``test_playing`` has the fault of each."""
 
 from __future__ import annotations
 

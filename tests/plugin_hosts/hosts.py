@@ -21,7 +21,7 @@ from mooring_client.plugin_host.v1 import plugin_host_service_pb2 as pb
 from mooring_client.plugin_host.v1 import plugin_host_service_pb2_grpc as stubs
 
 PATIENT = timedelta(seconds=20)
-"""The time for what succeeds, however busy the machine is."""
+"""The time for steps that succeed, however busy the machine is."""
 
 Spoil = Callable[[pb.EvaluateResponse], pb.EvaluateResponse | None]
 """Makes another answer of one; may raise, or wait."""
@@ -31,8 +31,8 @@ class SpoiledHost(PluginHost):
     """A host whose answers are spoiled while ``spoil`` is set.
 
     Attributes:
-        asked: How often it was asked to evaluate.
-        combinations: How many combinations of values it was asked about.
+        asked: The number of evaluations.
+        combinations: The number of evaluated combinations of values.
     """
 
     def __init__(self, plugins: Sequence[type[HostedPlugin]], version: str = "") -> None:

@@ -33,7 +33,7 @@ class Counter(HostedPlugin):
 
 
 class Positions(HostedPlugin):
-    """Depends on what was asked before about the same pod."""
+    """Depends on earlier questions about the same pod."""
 
     node_columns = ("metadata.name",)
     last = threading.local()

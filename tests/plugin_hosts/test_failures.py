@@ -1,4 +1,4 @@
-"""What becomes of decisions when a host fails, lies, or is another one."""
+"""Decisions when a host fails, lies, or is another one."""
 
 from __future__ import annotations
 

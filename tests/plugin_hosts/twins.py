@@ -1,4 +1,4 @@
-"""Rules in a host beside the same rules in process: what a host says is compared with what Python says."""
+"""Rules in a host and the same rules in process: the host's answers are compared with Python's."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ EVERY = {**PAIRS, **GENERATED}
 
 
 def twin(host: Hosted, name: str) -> type[Any]:
-    """Return the class that asks the host; where answers are found anew, it is the Python rule."""
+    """Return the class that calls the host; if answers are computed again, it is the Python rule."""
     plain = EVERY[name][0]
     body: dict[str, Any] = {}
     if issubclass(plain, FilterPlugin):

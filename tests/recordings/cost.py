@@ -1,4 +1,4 @@
-"""What recording costs: processor time of the deciding thread, and of the recorder for the same decisions.
+"""The cost of recording: processor time of the deciding thread, and of the recorder for the same decisions.
 
 ``python -m tests.recordings.cost ROUNDS`` prints the medians of the rounds for each kind of call, in
 microseconds a decision. For calls over a connection the recorder's thread is read by its own clock, so that

@@ -65,7 +65,7 @@ def record_churn(
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait for what must come."""
+    """Wait until the condition holds."""
     for _ in range(3_000):
         if condition():
             return

@@ -1,4 +1,4 @@
-"""What is recorded comes out again: the state, the decisions, and where something is missing or damaged."""
+"""A recording read again: the state, the decisions, and missing or damaged parts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.service.backends import Direct, sent, world
 
 @pytest.fixture(autouse=True)
 def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests wait for what a look writes."""
+    """Make the recorder write often, since tests wait for it."""
     monkeypatch.setattr(recorder_module, "LOOK_SECONDS", 0.05)
 
 
@@ -59,7 +59,7 @@ def contents(state: State) -> tuple[object, ...]:
 
 
 def heard(directory: Path, state: State | None = None) -> tuple[list[Happening], RecordingError | None]:
-    """What a recording says until it ends, or until an error."""
+    """Return the events of a recording until it ends, or until an error."""
     happenings: list[Happening] = []
     try:
         happenings.extend(play(directory, state or State()))
@@ -157,7 +157,7 @@ def test_what_was_lost_is_said(tmp_path: Path) -> None:
 
 
 class Full(io.FileIO):
-    """A file on a disk that is full in the middle of what is written."""
+    """A file on a disk that fills up during a write."""
 
     def write(self, data: Any) -> int:
         super().write(memoryview(data)[: len(data) // 2])
@@ -208,7 +208,7 @@ def test_what_could_not_be_written_is_said_and_another_file_begun(
             until(lambda: recorder.size > 0)
         full.set()
         w.state.apply("test", [Put(make_pod("p", node="n"))])
-        # Of the file's end that is another one.
+        # One error is about the file's end.
         until(lambda: recorder.errors > 1)
         full.clear()
         live = contents(w.state)
@@ -343,7 +343,7 @@ def test_each_flipped_byte_is_found_or_changes_nothing(churned: Path, tmp_path: 
 
 
 def place(happening: Happening) -> tuple[type[Happening], int]:
-    """What it is, and where it belongs."""
+    """Return the kind of the event, and its place."""
     return type(happening), happening.version if isinstance(happening, Changed | Decided) else -1
 
 

@@ -1,4 +1,4 @@
-"""Decisions of a recording come out the same by the same rules; by others it is said why they don't."""
+"""Decisions of a recording are the same by the same rules; by others the answer names the reason."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_groups_are_rejected_by_name(tmp_path: Path) -> None:
 def changes(seed: int) -> list[Event]:
     """Pods of some shapes that come and go, more than there is room for at times, and nodes that come.
 
-    For a while devices may stand for what some of them ask for.
+    For a while devices may back resources that some of them request.
     """
     dice, living = Random(seed), list[str]()
     events: list[Event] = [(0, small(f"n{at}", "4")) for at in range(4)]

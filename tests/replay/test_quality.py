@@ -35,7 +35,7 @@ def test_figures_of_one_moment() -> None:
     # Loads are 0.5 and 0: their deviation is their mean, and one of two nodes carries all.
     assert means["cpu load variation"] == 1.0
     assert means["cpu Jain index"] == 0.5
-    # Of 6 free cpu, a big pod cannot use the 2 on a; the other kind uses no cpu at all.
+    # A big pod cannot use 2 of 6 free cpu, those on a; the other kind uses no cpu at all.
     assert means["cpu fragmented %"] == pytest.approx((2 / 6 + 1) / 2 * 100, abs=1e-3)
 
 

@@ -21,7 +21,7 @@ PUBLISHED = 95.39
 def example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLE)
     for name in ("fgd", "openb"):
-        # What is imported under this name goes with the test.
+        # The test removes the module that is imported under this name.
         monkeypatch.setitem(sys.modules, name, sys)
         del sys.modules[name]
 

@@ -1,4 +1,4 @@
-"""The command, and what workers make of it: the same bytes whoever works, and a death costs one run."""
+"""The command and its workers: the same bytes for any number of workers, and a death costs one run."""
 
 import csv
 import json

@@ -30,7 +30,7 @@ class Received:
         trace: Its trace, hexadecimal.
         id: Its own id.
         parent: Its parent's, "" without one.
-        attributes: What it says of itself.
+        attributes: Its attributes.
         error: Why it failed, "" = it didn't.
         seconds: How long it took.
     """

@@ -1,4 +1,4 @@
-"""What a trace consists of, whoever begins it."""
+"""The spans of a trace, whichever side begins it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -48,7 +48,7 @@ def collector() -> Iterator[Collector]:
 
 
 class Traced:
-    """A server that traces, and what the collector has of it once it is asked."""
+    """A server that traces, and the collector's spans of it."""
 
     def __init__(self, folder: Path, collector: Collector, rate: int = 1_000_000) -> None:
         tracer = tracer_of(str(collector.write_configuration(folder, rate)), "mooring")

@@ -1,6 +1,6 @@
-"""What a type checker tells the author of a plugin. It is never run: `make check` reads it.
+"""Errors of a type checker for the author of a plugin. The file is never run: `make check` reads it.
 
-A line that must be an error says which one; mypy complains when it is none.
+A line that must be an error names it; mypy complains if it is not an error.
 """
 
 from collections.abc import Mapping

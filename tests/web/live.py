@@ -25,7 +25,7 @@ from tests.process import free_port, until
 
 ZONE = "topology.kubernetes.io/zone"
 MARKUP = "<img src=x onerror=window.hacked=1>"
-"""What a page must show and never run."""
+"""Text that a page must show and never run."""
 
 
 @dataclass(frozen=True)

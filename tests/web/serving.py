@@ -21,7 +21,7 @@ POD = {"pod": {"reference": {"namespace": "default", "name": "web-3"}}}
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back."""
+    """The answer to a request."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -34,7 +34,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Page:
-    """A page that is served, and the address of the server behind it."""
+    """A page that is served, and the address of its server."""
 
     port: int
     server: str
@@ -46,7 +46,7 @@ class Page:
     def ask(
         self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
     ) -> Reply:
-        """A request; a body that is no bytes is sent as JSON, with its type."""
+        """Send a request; a body that isn't bytes is sent as JSON, with its type."""
         sent = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         own = {} if body is None else {"Content-Type": "application/json"}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -62,7 +62,7 @@ class Page:
 
 
 def path_of(method: str) -> str:
-    """The path of SERVICE/METHOD below ``api/v1/``; of what is no method it is the same."""
+    """Return the path of SERVICE/METHOD below ``api/v1/``; other names stay as they are."""
     return f"mooring.v1.{method}" if "Service/" in method else method
 
 

@@ -247,7 +247,7 @@ def test_a_body_that_is_too_large(served: Page, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_nothing_that_is_offered_changes_the_live_state() -> None:
-    """The names of what commits, by the contract."""
+    """The contract names the methods that commit."""
     names = {name.partition("/")[2] for name in METHODS}
     assert not names & {"Bind", "Reserve", "Unreserve", "Forget", "ScheduleGroups"}
     assert not names & {"PushObjects", "RemoveSource"}

@@ -46,7 +46,7 @@ DRAG = """async () => {
 
 
 def explanation(nodes: int) -> ExplainResponse:
-    """An answer about so many nodes, a fifth of them rejected, with scores at random."""
+    """Return an answer about ``nodes`` nodes, a fifth of them rejected, with random scores."""
     random = Random(nodes)
     answer = ExplainResponse(evaluated_count=nodes, seed=1, weight_sum=PLUGINS)
     answer.pod.namespace, answer.pod.name = "prod", "web"
@@ -75,7 +75,7 @@ SHOWN = """() => new Promise((done) =>
 
 
 def processor_ms(devtools: CDPSession) -> float:
-    """What the page's main thread has taken of a processor: script, style, layout and paint."""
+    """Return the processor time of the page's main thread: script, style, layout and paint."""
     found = devtools.send("Performance.getMetrics")["metrics"]
     return 1e3 * float(next(each["value"] for each in found if each["name"] == "TaskDuration"))
 
@@ -146,7 +146,7 @@ NODES, PODS = 20_000, 100_000
 
 
 def nodes_answer() -> dict[str, Any]:
-    """What ListNodes answers about so many nodes, in the contract's JSON."""
+    """Return the answer of ListNodes about many nodes, in the contract's JSON."""
     random = Random(1)
     column = {
         "cpu": (64_000, 1_000),
@@ -175,7 +175,7 @@ def nodes_answer() -> dict[str, Any]:
 
 
 def pods_answer(route: Route) -> None:
-    """A page of ListPods about so many pods."""
+    """Answer with a page of ListPods about many pods."""
     request: dict[str, Any] = route.request.post_data_json or {}
     first = request.get("skip", 0)
     pods = [

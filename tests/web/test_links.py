@@ -33,7 +33,7 @@ EACH = 3
 
 
 def kind_of(link: str) -> str:
-    """What a link leads to: a list, one thing, or a list that is filtered."""
+    """Return the kind of a link's target: a list, one object, or a filtered list."""
     path, _, query = unquote(link).partition("?")
     parts = path.removeprefix("#/").split("/")
     return " ".join([parts[0], str(len(parts)), *sorted(part.partition("=")[0] for part in query.split("&"))])

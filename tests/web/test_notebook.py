@@ -1,4 +1,4 @@
-"""A decision in a notebook: the page's component in a frame of its own, with nothing else beside it."""
+"""A decision in a notebook: the page's component in a frame of its own, without the rest of the page."""
 
 from __future__ import annotations
 

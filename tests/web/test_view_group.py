@@ -19,7 +19,7 @@ GATE = "GenericWorkload=true"
 
 
 def manifests() -> Iterator[dict[str, Any]]:
-    """Two nodes and a gang of three, of which two find a place."""
+    """Yield two nodes and a gang of three pods; two of them find a place."""
     for name in ("a", "b"):
         yield node_manifest(name, allocatable={"cpu": "4", "memory": "8Gi", "pods": 9})
     spec = {"schedulingPolicy": {"gang": {"minCount": 3}}}

@@ -33,7 +33,9 @@ def test_one_that_nobody_knows(page: Page) -> None:
 
 
 def test_two_configurations_are_compared(page: Page) -> None:
-    """The scheduler has one; what an earlier one differs in is told by the process, which is played here."""
+    """The scheduler has one configuration; the test plays the process's answer with the differences from an
+    earlier one.
+    """
 
     def fulfill(route: Route) -> None:
         asked = route.request.post_data_json or {}

@@ -1,4 +1,4 @@
-"""What if: questions about a copy of the cluster, with nodes cordoned, removed and added."""
+"""Questions about a copy of the cluster, with nodes cordoned, removed and added."""
 
 import re
 

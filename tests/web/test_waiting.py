@@ -1,4 +1,4 @@
-"""Calls that wait for decisions end with the tab that asked, and with the page's process."""
+"""Calls that wait for decisions end with the tab that made them, and with the page's process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALL = "/api/v1/mooring.v1.DecisionService/ListDecisions"
 
 
 class WaitingCall:
-    """In place of the gateway's calls: begins, and ends when it is cancelled."""
+    """Replaces the gateway's calls: begins, and ends when it is cancelled."""
 
     def __init__(self) -> None:
         self.begun, self.cancelled = threading.Event(), threading.Event()

@@ -86,7 +86,7 @@ class Subject:
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """What a plugin of a host declares to read; () for other plugins, whose code shows it."""
+        """The reads that a plugin of a host declares; () for other plugins, whose code shows them."""
         if not issubclass(self.kind, HostedRule):
             return ()
         return (*self.kind.description.pod_fields, *self.kind.description.node_columns)

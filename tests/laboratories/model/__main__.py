@@ -33,7 +33,7 @@ class Driven:
         walks: How many.
         steps: After how many steps the code was compared with the model.
         seconds: How long that took.
-        differences: What differed, by seed.
+        differences: The differences, by seed.
     """
 
     first: int

@@ -1,7 +1,7 @@
-"""Visits every state that can be reached, looks at the invariants, and finds the way to one that breaks them.
+"""Visits every state that can be reached, checks the invariants, and finds the way to one that breaks them.
 
-A level of the search is one array: all states that so many steps lead to. Equal but for the replicas' numbers
-counts as equal.
+A level of the search is one array: all states after the same number of steps. States that differ only in the
+replicas' numbers count as equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AT_ONCE = 1 << 18
 
 @dataclass
 class Checked:
-    """What a search came to.
+    """The result of a search.
 
     Attributes:
         states: Different states.
@@ -33,7 +33,7 @@ class Checked:
         seconds: How long that took.
         violation: The invariant that does not hold; "" = all do.
         trace: The steps that break it.
-        stuck: States from which no settled one is reached without more faults; -1 = not looked at.
+        stuck: States from which no settled one is reached without more faults; -1 = not checked.
         complete: Whether every state was visited.
     """
 
@@ -48,7 +48,7 @@ class Checked:
 
 
 class Visited:
-    """A set of states, as sorted arrays of which each has at least twice the length of the next one."""
+    """A set of states, as sorted arrays, each at least twice as long as the next one."""
 
     def __init__(self) -> None:
         self.runs: list[States] = []
@@ -126,7 +126,7 @@ def check(
     """Visit all states.
 
     Args:
-        rules: What the code sees to, and how many faults there are.
+        rules: The rules that the code keeps, and the number of faults.
         most: No level begins with more states than these.
         liveness: Whether to look for states from which no settled one is reached.
         tell: Called after each level.
@@ -244,7 +244,7 @@ class Way:
 
 
 def walks(model: Model, seeds: Sequence[int], length: int) -> list[Way]:
-    """Return a random way for each seed, whichever other seeds are asked for.
+    """Return a random way for each seed, independent of the other seeds.
 
     Args:
         model: The protocol.

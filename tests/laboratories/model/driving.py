@@ -96,7 +96,7 @@ class Driver:
             self._judge(call)
 
     def _judge(self, call: Call) -> None:
-        """Check an answer: what is said to be bound is bound there, or was until it was deleted."""
+        """Check an answer: a pod that it reports as bound is bound there, or was until it was deleted."""
         found = call.found
         self.told[call.error is not None] += 1
         if isinstance(found, PlacedGroup):
@@ -194,7 +194,7 @@ class Driver:
         reservation = replica.cycle.reservations.find_reservation(f"uid-{pod}")
         if reservation is None:
             raise DifferenceError(f"resolve({at}, {pod}): there is no reservation")
-        # Nothing of this pod is on its way any more: so much time has passed.
+        # No request about this pod is on its way after so much time.
         reservation.unknown_since = replica.clock.monotonic() - SETTLING_SECONDS
         replica.cycle._resolve_one(reservation, 0)
 

@@ -61,10 +61,10 @@ class Action:
     """One step of the protocol.
 
     Attributes:
-        name: What happens.
-        at: To whom: numbers of replica, pod, node or caller.
-        outcome: What it does.
-        fault: Whether it is a fault, of which a trace has a limited number.
+        name: The name of the action.
+        at: The numbers of its replica, pod, node or caller.
+        outcome: Its effect.
+        fault: Whether it is a fault; a trace has a limited number of faults.
     """
 
     name: str
@@ -245,7 +245,9 @@ def _ended(at: int, pod: int, view: View, to: Values, *, bound: Where | None = N
 
 
 def _over(view: View, at: int, pod: int, to: Values, *, bound: Where | None = None) -> Updates:
-    """As ``_ended``, where the cell may also go on: the callers go on only where no call holds the lock."""
+    """Like ``_ended``, for a cell that may also go on: the callers go on only if no call holds
+    the lock.
+    """
     ended = _ended(at, pod, view, to, bound=bound)
     goes_on = under_way(stages(to))
     waits = np.where(goes_on, view["waits", at, pod], np.uint8(0))
@@ -254,7 +256,7 @@ def _over(view: View, at: int, pod: int, to: Values, *, bound: Where | None = No
 
 
 def _numbers(stage: int, node: Values, mark: Values) -> Values:
-    """Return the cells of a stage of open bindings, of which each is sent before or not."""
+    """Return the cells of a stage of open bindings, each sent before or not."""
     first = cell(stage, 0, 0)
     return (np.uint8(first) + node * np.uint8(2) + mark).astype(np.uint8)
 
@@ -275,7 +277,7 @@ def _bound(view: View, at: int, pod: int) -> Values:
 
 
 def _send(at: int, pod: int, view: View) -> Outcome:
-    """The last look at lease and place, then the request goes out."""
+    """Check lease and place for the last time, then send the request."""
     node, seen = view.node(at, pod), view["seen", at, pod]
     fine = view.leads(at) & ((seen == NOWHERE) | (seen == node + 1))
     to = np.where(fine, _numbers(SENT, node, np.zeros_like(node)), np.uint8(0)).astype(np.uint8)

@@ -52,12 +52,12 @@ class Call(threading.Thread):
     """A call of the code that may have to wait.
 
     Attributes:
-        point: What it waits for: ``pre``, ``post``, ``get`` or ``group``; "" = it has ended.
+        point: The point at which it waits: ``pre``, ``post``, ``get`` or ``group``; "" = it has ended.
         pod: The pod that it works on.
         posts: How many bindings of the pod it has sent.
         left: Its caller waits no longer.
-        found: What it returned.
-        error: What it raised.
+        found: Its result.
+        error: Its error.
     """
 
     plugin = extension_point = answered_by = ""
@@ -184,7 +184,7 @@ class Server:
 
 
 LIVES = 100
-"""After so many lives a process is left to the garbage collector: each listens to the state to its end."""
+"""A process is left to the garbage collector after this many lives: each listens to the state to its end."""
 
 SPARE: list[Replica] = []
 
@@ -309,7 +309,7 @@ class Replica:
         return call
 
     def crash(self) -> None:
-        """End every call; whatever they still do is about objects that nobody sees any more."""
+        """End every call; they continue with objects that nothing else reads."""
         for call in {*self.calls.values(), *([self.group] if self.group else [])}:
             while call.point:
                 call.go_on(_crash)

@@ -18,20 +18,22 @@ GROUP_NODE = (0, 1)
 """The nodes that the group's pods are decided to go to."""
 
 NOWHERE, GONE = 0, 3
-"""Of a pod at the API server or in a watched state: on no node, deleted; between them, node + 1."""
+"""A pod at the API server or in a watched state: on no node, deleted; between them, node + 1."""
 
 DOWN, UP, LAPSED = 0, 1, 2
-"""Of a replica; LAPSED = it has led, leads no more, and is about to end."""
+"""A replica; LAPSED = it has led, leads no more, and is about to end."""
 
 NONE, RESERVED, PRE, SENT, ACK, READ, SENT_AGAIN, READ_AGAIN, UNKNOWN, ASSUMED = range(10)
-"""What a replica is doing with a pod. From PRE to READ_AGAIN a call holds the pod's lock."""
+"""A replica's step with a pod. From PRE to READ_AGAIN a call holds the pod's lock."""
 
 ANY, GROUP = 0, 1
 """Whose a reservation is: the pod's own caller's, or the group's."""
 
 IDLE, RESERVING_0, RESERVING_1, BINDING_0, WAITING_0, BINDING_1, WAITING_1 = range(7)
 RELEASING_1, RELEASING_0, HELD_0 = range(7, 10)
-"""What a group's call does next; HELD_0 = RESERVING_1, and another call had reserved the first pod before."""
+"""The next step of a group's call; HELD_0 = RESERVING_1, and another call had reserved the first
+pod before.
+"""
 
 _CELLS = [(NONE, 0, 0)]
 _CELLS += [(RESERVED, node, owner) for node in NODES for owner in (ANY, GROUP)]
@@ -56,7 +58,7 @@ def cell(stage: int, node: int = 0, mark: int = 0) -> int:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the code sees to; without one of them the model shows what goes wrong.
+    """The rules that the code keeps; without one of them the model shows the fault.
 
     Attributes:
         faults: How many faults a trace has at most.
@@ -184,7 +186,7 @@ def violations(view: View) -> dict[str, Where]:
 
 
 def settled(view: View) -> Where:
-    """Return where nothing is under way, and every live replica has what the API server has."""
+    """Return the states without open work in which every live replica has what the API server has."""
     found = np.ones(len(view["lease"]), bool)
     for replica in REPLICAS:
         up = view["up", replica] != DOWN
