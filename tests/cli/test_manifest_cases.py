@@ -13,6 +13,7 @@ import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import call, write_manifests
+from tests.plugins import rejections
 
 Capture = pytest.CaptureFixture[str]
 Manifest = dict[str, Any]
@@ -225,15 +226,17 @@ NEAR_BOTH = [
     {"topologyKey": HOST, "labelSelector": {"matchLabels": labels}}
     for labels in ({"app": "front"}, {"env": "prod"})
 ]
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
 
 
 @pytest.mark.parametrize(
-    ("objects", "spec", "said"),
+    ("objects", "spec", "flags", "said"),
     [
         pytest.param(
             [node_manifest("n1", taints=[{"key": "maintenance", "effect": "NoSchedule"}])],
             {},
+            (),
             "taint maintenance:NoSchedule is not tolerated",
             id="taint-unnamed",
         ),
@@ -244,6 +247,7 @@ SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
                 pod_manifest("web-b", node="n1", labels={"app": "web"}),
             ],
             {"topologySpreadConstraints": [SPREAD]},
+            (),
             "1 matching pod in n1, the fewest are 0 in n2 (cordoned), which count since nodeTaintsPolicy is",
             id="drain-in-progress",
         ),
@@ -254,22 +258,64 @@ SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
                 pod_manifest("prod", node="n1", labels={"env": "prod"}),
             ],
             {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": NEAR_BOTH}}},
+            (),
             "no single pod matches all 2 terms; default/front matches term 1, default/prod matches term 2",
             id="affinity-one-pod-for-all-terms",
         ),
         pytest.param(
             [node_manifest("n1", taints=[SLA])],
             {"tolerations": [{**SLA, "operator": "Gt"}]},
+            (),
             "operator Gt counts for nothing unless the feature gate TaintTolerationComparisonOperators is on",
             id="gt-toleration",
+        ),
+        pytest.param(
+            [node_manifest("n1", taints=[SLA])],
+            {"tolerations": [{**SLA, "operator": "Gt"}]},
+            ("--feature-gates", "TaintTolerationComparisonOperators=true"),
+            "taint example.com/sla=900:NoSchedule is not tolerated: 900 is not greater than 900",
+            id="gt-toleration, gate on",
+        ),
+        pytest.param(
+            [
+                node_manifest("n1", labels={HOST: "n1"}),
+                node_manifest("cp-1", taints=[{"key": CONTROL_PLANE, "effect": "NoSchedule"}]),
+                pod_manifest("web-b", node="n1", labels={"app": "web"}),
+            ],
+            {"topologySpreadConstraints": [SPREAD]},
+            (),
+            f"0 in cp-1 (tainted {CONTROL_PLANE}:NoSchedule), which count since nodeTaintsPolicy is Ignore",
+            id="spread-counts-tainted-nodes",
+        ),
+        pytest.param(
+            [node_manifest("n1", allocatable={"cpu": "4"}), rejections.GROWS],
+            {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]},
+            (),
+            "taken by default/grows (counts 3.8 since its resize is deferred; it has 1)",
+            id="deferred-resize",
+        ),
+        pytest.param(
+            [
+                node_manifest("n1"),
+                *rejections.FACTS["devices, counters"].objects[1:],
+            ],
+            rejections.FACTS["devices, counters"].pod["spec"],
+            (),
+            "half-1 needs 2 of counter set/slices, 1 of 3 left (1 of 2 devices); taken by default/used",
+            id="dra-why-not",
         ),
     ],
 )
 def test_the_explanation_names_the_cause(
-    objects: list[Manifest], spec: Manifest, said: str, tmp_path: Path, capsys: Capture
+    objects: list[Manifest],
+    spec: Manifest,
+    flags: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    capsys: Capture,
 ) -> None:
     asked = pod_manifest("asked", labels={"app": "web"}, spec=spec)
     manifests = write_manifests(tmp_path / "cluster.yaml", *objects, asked)
-    found = call(capsys, "explain", "asked", "--manifests", manifests, "--node", "n1")
+    found = call(capsys, "explain", "asked", "--manifests", manifests, "--node", "n1", *flags)
     assert found.code == 3
     assert said in found.out

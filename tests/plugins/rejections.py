@@ -26,6 +26,13 @@ def node(name: str = "n1", **fields: Any) -> Manifest:
     return node_manifest(name, **{"labels": {HOST: name}, **fields})
 
 
+def with_limits(amounts: Mapping[str, str], name: str = "p", node: str = "") -> Manifest:
+    """A pod that requests resources of which no more may be requested than there are."""
+    pod = pod_manifest(name, requests=amounts, node=node)
+    pod["spec"]["containers"][0]["resources"]["limits"] = dict(amounts)
+    return pod
+
+
 def tolerating(**toleration: str) -> Manifest:
     return pod_manifest("p", spec={"tolerations": [{"key": "example.com/sla", **toleration}]})
 
@@ -43,6 +50,15 @@ def required(*expressions: tuple[str, str, Sequence[str]]) -> Manifest:
     terms = {"nodeSelectorTerms": [{"matchExpressions": conditions}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     return pod_manifest("p", spec={"affinity": affinity})
+
+
+def either(*expressions: tuple[str, str, Sequence[str]]) -> Manifest:
+    terms = [
+        {"matchExpressions": [{"key": key, "operator": op, "values": [*some]}]}
+        for key, op, some in expressions
+    ]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return pod_manifest("p", spec={"affinity": {"nodeAffinity": required}})
 
 
 def named(*names: str) -> Manifest:
@@ -69,6 +85,25 @@ def spread(key: str = HOST, skew: int = 1, **fields: Any) -> Manifest:
     return pod_manifest("p", labels={"app": "web"}, spec={"topologySpreadConstraints": [constraint | fields]})
 
 
+def two_spreads(*keys: str) -> Manifest:
+    pod = spread(keys[0], skew=2)
+    pod["spec"]["topologySpreadConstraints"] += spread(keys[1])["spec"]["topologySpreadConstraints"]
+    return pod
+
+
+def near_of(namespace: str) -> Manifest:
+    pod = near({"app": "web"})
+    [term] = pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    term["namespaces"] = [namespace]
+    return pod
+
+
+def with_ports(name: str, *ports: int) -> Manifest:
+    pod = pod_manifest(name)
+    pod["spec"]["containers"][0]["ports"] = [{"containerPort": each, "hostPort": each} for each in ports]
+    return pod
+
+
 def web(name: str, node: str) -> Manifest:
     return pod_manifest(name, node=node, labels={"app": "web"})
 
@@ -89,24 +124,18 @@ INIT = {"name": "init", "image": "i", "resources": {"requests": {"cpu": "3"}}}
 STARTED = pod_manifest(
     "started", node="n1", requests={"cpu": "1"}, spec={"initContainers": [INIT]}, status={"phase": "Running"}
 )
-DEVICES = [
-    {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}},
-    {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceSlice",
-        "metadata": {"name": "n1-gpus"},
-        "spec": {
-            "driver": "gpu.example.com",
-            "nodeName": "n1",
-            "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1},
-            "devices": [{"name": "gpu-0"}],
-        },
-    },
-]
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {},
+}
+HALVES = [{"counterSet": "set", "counters": {"slices": {"value": "2"}}}]
+COUNTERS = {"sharedCounters": [{"name": "set", "counters": {"slices": {"value": "3"}}}]}
 
 
-def claim(name: str, expression: str = "", holds: str = "") -> Manifest:
-    exactly: Manifest = {"deviceClassName": "gpu"}
+def claim(name: str, expression: str = "", holds: str = "", pool: str = "n1", **exactly: Any) -> Manifest:
+    exactly = {"deviceClassName": "gpu", **exactly}
     if expression:
         exactly["selectors"] = [{"cel": {"expression": expression}}]
     made: Manifest = {
@@ -116,9 +145,31 @@ def claim(name: str, expression: str = "", holds: str = "") -> Manifest:
         "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
     }
     if holds:
-        result = {"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": holds}
-        made["status"] = {"allocation": {"devices": {"results": [result]}}}
+        result = {"request": "r", "driver": "gpu.example.com", "pool": pool, "device": holds}
+        there = [{"key": "metadata.name", "operator": "In", "values": [pool]}]
+        selector = {"nodeSelectorTerms": [{"matchFields": there}]}
+        made["status"] = {"allocation": {"devices": {"results": [result]}, "nodeSelector": selector}}
     return made
+
+
+def shared(claim: Manifest, pod: str) -> Manifest:
+    """The claim, as a pod uses it; kube-scheduler takes the devices of one that no pod uses."""
+    users = [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]
+    return {**claim, "status": {**claim["status"], "reservedFor": users}}
+
+
+def devices(*several: Manifest, name: str = "n1-gpus", slices: int = 1, **spec: Any) -> list[Manifest]:
+    """The class gpu, and a slice of the node n1 with these devices."""
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": slices}
+    fields = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, **spec}
+    listed = {"devices": list(several)} if several else {}
+    made = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": name},
+        "spec": {**fields, **listed},
+    }
+    return [CLASS, made]
 
 
 def claiming(name: str) -> Manifest:
@@ -128,9 +179,12 @@ def claiming(name: str) -> Manifest:
 CORDON = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
 RULES = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}]
 RESTARTING = pod_manifest(
-    "p", spec={"containers": [{"name": "main", "restartPolicy": "Never", "restartPolicyRules": RULES}]}
+    "p",
+    spec={
+        "containers": [{"name": "main", "image": "i", "restartPolicy": "Never", "restartPolicyRules": RULES}]
+    },
 )
-ASKING = {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}
+ASKING = {"containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
 FOUR = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
 
@@ -195,7 +249,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     ),
     "fit, not offered": (
         [node(allocatable=FOUR)],
-        pod_manifest("p", requests={"example.com/gpu": "1"}),
+        with_limits({"example.com/gpu": "1"}),
         ("ResourceNotOffered", "example.com/gpu", "which the node does not offer", []),
     ),
     "fit, too many pods": (
@@ -485,19 +539,19 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         ("PodAntiAffinityOfOthers", HOST, f"pods in {HOST}=n1 have anti-affinity to this pod", ["default/a"]),
     ),
     "devices, in use": (
-        [node(), *DEVICES, claim("used", holds="gpu-0"), claim("mine")],
+        [node(), *devices({"name": "gpu-0"}), claim("used", holds="gpu-0"), claim("mine")],
         claiming("mine"),
         ("DevicesTaken", "default/mine/r", "device gpu-0 is in use; taken by default/used", ["default/used"]),
     ),
     "devices, none matches": (
-        [node(), *DEVICES, claim("mine", "device.driver == 'other'")],
+        [node(), *devices({"name": "gpu-0"}), claim("mine", "device.driver == 'other'")],
         claiming("mine"),
         ("DevicesUnmatched", "default/mine/r", "device gpu-0 does not match the selector device.driver", []),
     ),
     "devices, none there": (
-        [node(), DEVICES[0], claim("mine")],
+        [node(), CLASS, claim("mine")],
         claiming("mine"),
-        ("DevicesUnmatched", "default/mine/r", "the node has 0 devices", []),
+        ("DevicesUnmatched", "default/mine/r", "needs 1 device, the node has 0", []),
     ),
     "a gate": (
         [node()],
@@ -511,7 +565,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     ),
     "claim, missing, of an ephemeral volume": (
         [node()],
-        with_volumes(disk("ephemeral", volumeClaimTemplate={"spec": {}})),
+        with_volumes(disk("ephemeral", volumeClaimTemplate={"spec": volume_claim()["spec"]})),
         ("ClaimNotFound", "p-v0", "the controller of ephemeral volumes has not made it yet", []),
     ),
     "claim, a class that binds at once": (
@@ -682,9 +736,17 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         ("DiskInUse", "vol-1", "disk vol-1 is in use on the node; taken by default/a", ["default/a"]),
     ),
     "disk, iSCSI": (
-        [node(), placed_pod("a", "n1", disk("iscsi", iqn="iqn.a", targetPortal="10.0.0.1", lun=0))],
-        with_volumes(disk("iscsi", iqn="iqn.a", targetPortal="10.0.0.1", lun=1)),
-        ("DiskInUse", "iqn.a", "disk iqn.a is in use on the node", ["default/a"]),
+        [
+            node(),
+            placed_pod("a", "n1", disk("iscsi", iqn="iqn.2026-01.example:a", targetPortal="10.0.0.1", lun=0)),
+        ],
+        with_volumes(disk("iscsi", iqn="iqn.2026-01.example:a", targetPortal="10.0.0.1", lun=1)),
+        (
+            "DiskInUse",
+            "iqn.2026-01.example:a",
+            "disk iqn.2026-01.example:a is in use on the node",
+            ["default/a"],
+        ),
     ),
     "disk, RBD": (
         [node(), placed_pod("a", "n1", disk("rbd", monitors=["m"], image="i"))],
@@ -765,10 +827,383 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             [],
         ),
     ),
+    "fit, too little memory": (
+        [node(allocatable=FOUR), pod_manifest("a", node="n1", requests={"memory": "7Gi"})],
+        pod_manifest("p", requests={"memory": "2Gi"}),
+        ("InsufficientResource", "memory", "needs 2Gi memory; 1Gi of 8Gi free", ["default/a"]),
+    ),
+    "fit, a sidecar counts": (
+        [node(allocatable=FOUR)],
+        pod_manifest(
+            "p",
+            requests={"cpu": "3500m"},
+            spec={"initContainers": [{**INIT, "name": "side", "restartPolicy": "Always"}]},
+        ),
+        ("NodeTooSmall", "cpu", "needs 6.5 cpu, the empty node has 4", []),
+    ),
+    "fit, the devices of a plugin are taken": (
+        [
+            node(allocatable={**FOUR, "example.com/gpu": "2"}),
+            with_limits({"example.com/gpu": "2"}, "a", "n1"),
+        ],
+        with_limits({"example.com/gpu": "1"}),
+        (
+            "InsufficientResource",
+            "example.com/gpu",
+            "needs 1 example.com/gpu; 0 of 2 free; taken by default/a (2)",
+            ["default/a"],
+        ),
+    ),
+    "taint, NoExecute": (
+        [node(taints=[{"key": "maintenance", "effect": "NoExecute"}])],
+        pod_manifest("p"),
+        ("TaintNotTolerated", "maintenance:NoExecute", "taint maintenance:NoExecute is not tolerated", []),
+    ),
+    "taint, one of two": (
+        [node(taints=[SLA, TAINT])],
+        tolerating(operator="Exists"),
+        ("TaintNotTolerated", "maintenance:NoSchedule", "taint maintenance:NoSchedule is not tolerated", []),
+    ),
+    "taint, Lt of less": (
+        [node(taints=[SLA])],
+        tolerating(operator="Lt", value="800", effect="NoSchedule"),
+        ("TaintNotTolerated", "example.com/sla=900:NoSchedule", "900 is not less than 800", []),
+    ),
+    "selector, of two labels one": (
+        [node(labels={HOST: "n1", "disk": "ssd", ZONE: "x"})],
+        pod_manifest("p", spec={"nodeSelector": {"disk": "ssd", ZONE: "y"}}),
+        ("NodeSelectorMismatch", f"{ZONE}=y", f"the node has {ZONE}=x", []),
+    ),
+    "affinity, NotIn": (
+        [node(labels={HOST: "n1", "disk": "hdd"})],
+        required(("disk", "NotIn", ["hdd"])),
+        ("NodeAffinityMismatch", "disk NotIn hdd", "the node has disk=hdd", []),
+    ),
+    "affinity, DoesNotExist": (
+        [node(labels={HOST: "n1", "disk": "hdd"})],
+        required(("disk", "DoesNotExist", [])),
+        ("NodeAffinityMismatch", "disk DoesNotExist", "the node has disk=hdd", []),
+    ),
+    "affinity, Lt": (
+        [node(labels={HOST: "n1", "size": "9"})],
+        required(("size", "Lt", ["9"])),
+        ("NodeAffinityMismatch", "size Lt 9", "the node has size=9", []),
+    ),
+    "cordon, the toleration is for another key": (
+        [node(spec={"unschedulable": True})],
+        pod_manifest("p", spec={"tolerations": [{**CORDON, "key": "maintenance"}]}),
+        ("NodeCordoned", "n1", "the node is cordoned", []),
+    ),
+    "cordon, with the taint that comes of it": (
+        [node(spec={"unschedulable": True}, taints=[{"key": CORDON["key"], "effect": "NoSchedule"}])],
+        pod_manifest("p"),
+        ("NodeCordoned", "n1", "the node is cordoned", []),
+    ),
+    "cordon, the other node is full": (
+        [
+            node(spec={"unschedulable": True}, allocatable=FOUR),
+            node("n2", allocatable=FOUR),
+            pod_manifest("a", node="n2", requests={"cpu": "4"}),
+        ],
+        pod_manifest("p", requests={"cpu": "1"}),
+        ("NodeCordoned", "n1", "the node is cordoned", []),
+    ),
+    "spread, the second of two constraints": (
+        [
+            node(labels={HOST: "n1", ZONE: "x"}),
+            node("n2", labels={HOST: "n2", ZONE: "y"}, spec={"unschedulable": True}),
+            web("a", "n1"),
+        ],
+        two_spreads(HOST, ZONE),
+        ("SpreadSkew", ZONE, "1 matching pod in x, the fewest are 0 in y (cordoned)", ["default/a", "y"]),
+    ),
+    "spread, by an expression": (
+        [node(), node("n2", spec={"unschedulable": True}), web("a", "n1")],
+        spread(
+            labelSelector={"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "api"]}]}
+        ),
+        ("SpreadSkew", HOST, "1 matching pod in n1, the fewest are 0 in n2 (cordoned)", ["default/a", "n2"]),
+    ),
+    "near, in another namespace": (
+        [node(), web("a", "n1")],
+        near_of("elsewhere"),
+        ("PodAffinityNoMatch", "app=web in elsewhere", "no pod matches app=web in elsewhere on any node", []),
+    ),
+    "near, on another node of two zones": (
+        [
+            node(labels={HOST: "n1", ZONE: "x"}),
+            node("n2", labels={HOST: "n2", ZONE: "y"}, spec={"unschedulable": True}),
+            web("a", "n2"),
+        ],
+        near({"app": "web"}, key=ZONE),
+        ("PodAffinityNotNear", "app=web", f"in {ZONE}=x; there are default/a on n2", ["default/a"]),
+    ),
+    "apart, by zone": (
+        [
+            node(labels={HOST: "n1", ZONE: "x"}),
+            node("n2", labels={HOST: "n2", ZONE: "x"}, spec={"unschedulable": True}),
+            web("a", "n2"),
+        ],
+        near({"app": "web"}, kind="podAntiAffinity", key=ZONE),
+        ("PodAntiAffinity", "app=web", f"which is in {ZONE}=x; there are default/a on n2", ["default/a"]),
+    ),
+    "devices, two where one is": (
+        [node(), *devices({"name": "gpu-0"}), claim("mine", count=2)],
+        claiming("mine"),
+        ("DevicesUnmatched", "default/mine/r", "needs 2 devices, the node has 1", []),
+    ),
+    "devices, tainted": (
+        [
+            node(),
+            *devices({"name": "gpu-0", "taints": [{"key": "broken", "effect": "NoSchedule"}]}),
+            claim("mine"),
+        ],
+        claiming("mine"),
+        ("DevicesTainted", "default/mine/r", "device gpu-0 has the taint broken:NoSchedule", []),
+    ),
+    "devices, counters": (
+        [
+            node(),
+            *devices(name="counters", slices=2, **COUNTERS),
+            *devices(
+                {"name": "half-0", "consumesCounters": HALVES},
+                {"name": "half-1", "consumesCounters": HALVES},
+                slices=2,
+            )[1:],
+            claim("used", holds="half-0"),
+            claim("mine"),
+        ],
+        claiming("mine"),
+        (
+            "DeviceCountersShort",
+            "default/mine/r",
+            "device half-1 needs 2 of counter set/slices, 1 of 3 left",
+            ["default/used"],
+        ),
+    ),
+    "devices, by an attribute": (
+        [
+            node(),
+            *devices({"name": "gpu-0", "attributes": {"model": {"string": "small"}}}),
+            claim("mine", "device.attributes['gpu.example.com'].model == 'large'"),
+        ],
+        claiming("mine"),
+        (
+            "DevicesUnmatched",
+            "default/mine/r",
+            "device gpu-0 does not match the selector device.attributes",
+            [],
+        ),
+    ),
+    "devices, on another node": (
+        [
+            node(),
+            node("n2", spec={"unschedulable": True}),
+            placed_pod("b", "n2"),
+            CLASS,
+            shared(claim("mine", holds="gpu-0", pool="n2"), "b"),
+        ],
+        claiming("mine"),
+        ("DevicesElsewhere", "default/mine", "has devices that the node can't use", []),
+    ),
+    "port, one of two": (
+        [node(), with_port("a", "n1", 81)],
+        with_ports("p", 80, 81),
+        ("PortTaken", "81/TCP", "host port 81/TCP is taken", ["default/a"]),
+    ),
+    "gates, two": (
+        [node()],
+        pod_manifest("p", spec={"schedulingGates": [{"name": "example.com/a"}, {"name": "example.com/b"}]}),
+        ("SchedulingGated", "example.com/a example.com/b", "waiting for scheduling gates", []),
+    ),
+    "volume, of two the second": (
+        [IN_X, *bound(zone="x"), *bound("d", zone="y")],
+        with_volumes("c", "d"),
+        ("VolumeNodeAffinity", "pv-d", f"volume pv-d of claim default/d is for nodes with {ZONE}=y", []),
+    ),
+    "disk, of a pod that writes": (
+        [node(), placed_pod("a", "n1", disk("gcePersistentDisk", pdName="pd"))],
+        with_volumes(disk("gcePersistentDisk", pdName="pd", readOnly=True)),
+        ("DiskInUse", "pd", "disk pd is in use on the node", ["default/a"]),
+    ),
+    "limit, of one driver of two": (
+        [
+            node(),
+            csi_node("n1", csi_example_com=1, other=9),
+            *bound("a"),
+            *bound(),
+            placed_pod("a", "n1", "a"),
+        ],
+        with_volumes("c"),
+        ("VolumeLimitReached", storage.DRIVER, "has 1 of at most 1 volumes", ["default/a"]),
+    ),
+    "feature, of an init container": (
+        [node()],
+        pod_manifest(
+            "p",
+            spec={
+                "initContainers": [
+                    {"name": "init", "image": "i", "restartPolicy": "Never", "restartPolicyRules": RULES}
+                ]
+            },
+        ),
+        (
+            "FeatureNotDeclared",
+            "RestartAllContainersOnContainerExits",
+            "which the node does not declare",
+            [],
+        ),
+    ),
+    "feature, the node declares another one": (
+        [node(status={"declaredFeatures": ["UserNamespacesHostNetworkSupport"]})],
+        RESTARTING,
+        (
+            "FeatureNotDeclared",
+            "RestartAllContainersOnContainerExits",
+            "which the node does not declare",
+            [],
+        ),
+    ),
+    "port, SCTP": (
+        [node(), with_port("a", "n1", 9000, protocol="SCTP")],
+        with_port("p", port=9000, protocol="SCTP"),
+        ("PortTaken", "9000/SCTP", "host port 9000/SCTP is taken", ["default/a"]),
+    ),
+    "taint, one that only prefers doesn't count": (
+        [node(taints=[{"key": "slow", "effect": "PreferNoSchedule"}, TAINT])],
+        pod_manifest("p"),
+        ("TaintNotTolerated", "maintenance:NoSchedule", "taint maintenance:NoSchedule is not tolerated", []),
+    ),
+    "selector, before the affinity": (
+        [node(labels={HOST: "n1", "disk": "hdd"})],
+        {
+            **(both := required(("disk", "In", ["hdd"]))),
+            "spec": {**both["spec"], "nodeSelector": {"size": "big"}},
+        },
+        ("NodeSelectorMismatch", "size=big", "the node lacks the label size", []),
+    ),
+    "affinity, two terms": (
+        [node(labels={HOST: "n1", "disk": "hdd", "size": "9"})],
+        either(("disk", "In", ["ssd"]), ("size", "Gt", ["9"])),
+        ("NodeAffinityMismatch", "disk=ssd", "the nearest of the 2 terms of", []),
+    ),
+    "volumes, of another class": (
+        [node(), volume_claim(), LOCAL, volume(storageClassName="other")],
+        with_volumes("c"),
+        ("VolumeNotAvailable", "default/c", "there is no volume of class wait", []),
+    ),
+    "spread, by the keys of the pod's labels": (
+        [
+            node(),
+            node("n2", spec={"unschedulable": True}),
+            pod_manifest("a", node="n1", labels={"app": "web", "hash": "1"}),
+            pod_manifest("b", node="n1", labels={"app": "web", "hash": "2"}),
+        ],
+        {
+            **(keyed := spread(matchLabelKeys=["hash"])),
+            "metadata": {**keyed["metadata"], "labels": {"app": "web", "hash": "1"}},
+        },
+        ("SpreadSkew", HOST, "1 matching pod in n1, the fewest are 0 in n2 (cordoned)", ["default/a", "n2"]),
+    ),
+    "disk, of two pods": (
+        [
+            node(),
+            placed_pod("a", "n1", disk("gcePersistentDisk", pdName="pd", readOnly=True)),
+            placed_pod("b", "n1", disk("gcePersistentDisk", pdName="pd", readOnly=True)),
+        ],
+        with_volumes(disk("gcePersistentDisk", pdName="pd")),
+        ("DiskInUse", "pd", "disk pd is in use on the node", ["default/a", "default/b"]),
+    ),
+    "limit, two pods share a volume": (
+        [
+            node(),
+            csi_node("n1", csi_example_com=1),
+            *bound("a"),
+            *bound(),
+            placed_pod("a", "n1", "a"),
+            placed_pod("b", "n1", "a"),
+        ],
+        with_volumes("c"),
+        ("VolumeLimitReached", storage.DRIVER, "has 1 of at most 1 volumes", ["default/a", "default/b"]),
+    ),
+    "apart, from one of two": (
+        [node(), web("a", "n1"), pod_manifest("b", node="n1", labels={"app": "db"})],
+        near({"app": "none"}, {"app": "db"}, kind="podAntiAffinity"),
+        ("PodAntiAffinity", "app=db", f"which is in {HOST}=n1; there are default/b", ["default/b"]),
+    ),
+    "devices, no such claim": (
+        [node()],
+        claiming("mine"),
+        ("ResourceClaimNotFound", "default/mine", "could not find ResourceClaim", []),
+    ),
+    "devices, no such class": (
+        [node(), claim("mine")],
+        claiming("mine"),
+        ("DeviceClassNotFound", "gpu", "request r: device class gpu does not exist", []),
+    ),
 }
 _ROWS["apart, as others want"][0][1]["spec"]["nodeName"] = "n1"
 
-HOPELESS = frozenset[str]()
+HOPELESS = frozenset(
+    {
+        "affinity, a name",
+        "affinity, two names at once",
+        "apart, by zone",
+        "claim, a class that binds at once",
+        "claim, a class that binds at once, without a provisioner",
+        "claim, a class that is not there",
+        "claim, bound to a volume that is not there",
+        "claim, for one pod alone, on another node",
+        "claim, for one pod alone, on the node",
+        "claim, missing",
+        "claim, missing, of an ephemeral volume",
+        "claim, no class",
+        "devices, by an attribute",
+        "devices, no such claim",
+        "devices, no such class",
+        "devices, none matches",
+        "devices, none there",
+        "devices, on another node",
+        "devices, tainted",
+        "devices, two where one is",
+        "driver, not on the node",
+        "feature, of an init container",
+        "feature, one of two",
+        "feature, restarts of all containers",
+        "feature, the node declares another one",
+        "feature, user namespaces in the host's network",
+        "fit, not offered",
+        "limit, a volume that is to be made",
+        "limit, two volumes where one fits",
+        "near, in another namespace",
+        "near, no label",
+        "near, no pod anywhere",
+        "near, no pod for all terms",
+        "near, on another node",
+        "spread, no label",
+        "storage, no report",
+        "storage, too little",
+        "volume, of another node",
+        "volume, of two the second",
+        "volume, the node has no such label",
+        "volumes, another access mode",
+        "volumes, another volume mode",
+        "volumes, being made for another node",
+        "volumes, each for its own reason",
+        "volumes, made in another zone alone",
+        "volumes, none of the class",
+        "volumes, of another class",
+        "volumes, one for two claims",
+        "volumes, outside the selector",
+        "volumes, released",
+        "volumes, too small",
+        "zone, a label of old against one of today",
+        "zone, another one",
+        "zone, of the second claim",
+        "zone, one of two",
+        "zone, the node has a zone and no region",
+    }
+)
 """The rows in which none of the changes helps that advice knows."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mooring.cluster.manifests import objects_from
 from mooring.framework import Pod
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.change import advice
@@ -14,10 +15,13 @@ from mooring.sessions.change.advice import Advisor, nodes_with, search, words
 from mooring.sessions.change.steps import ChangeOption, NeededChanges
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_pod
+from tests.plugins.rejections import FACTS
 from tests.sessions.test_change import OWNED, TAINT, node, pod, there, work_on
 
 GPU = "nvidia.com/gpu"
 FOR_GPUS: dict[str, Any] = {"spec": {"taints": [{"key": GPU, "value": "true", "effect": "NoSchedule"}]}}
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+FOR_CONTROL: dict[str, Any] = {"spec": {"taints": [{"key": CONTROL_PLANE, "effect": "NoSchedule"}]}}
 SMALL = {"cpu": "2", "memory": "4Gi", "pods": 10}
 
 
@@ -53,6 +57,16 @@ def advised(asked: Pod, *objects: Any) -> NeededChanges:
                 "tolerate nvidia.com/gpu=true:NoSchedule (a)",
             ],
             id="nodes with devices are for pods that need them",
+        ),
+        pytest.param(
+            pod(requests={"cpu": "1"}),
+            [node("a", **FOR_CONTROL), node("b"), there("x", "b", requests={"cpu": "1900m"})],
+            [
+                "add a node like b",
+                "request 0.1 cpu instead of 1 (b)",
+                f"tolerate {CONTROL_PLANE}:NoSchedule, and run on the control plane (a)",
+            ],
+            id="nodes of the control plane are for the control plane",
         ),
         pytest.param(
             pod(requests={"cpu": "2"}),
@@ -179,3 +193,20 @@ def first(found: NeededChanges) -> ChangeOption:
 
 def tainted(names: str) -> list[Any]:
     return [node(name, spec={"taints": [TAINT]}) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        pytest.param("devices, in use", ["add a node like n1"], id="devices"),
+        pytest.param("limit, reached by a pod", ["add a node like n1"], id="the limit of a driver"),
+        pytest.param("limit, two volumes where one fits", [], id="the same limit is too low"),
+        pytest.param("driver, not on the node", [], id="a driver that is not there"),
+    ],
+)
+def test_drivers_report_of_a_new_node_what_they_do_of_one_like_it(row: str, expected: list[str]) -> None:
+    fact = FACTS[row]
+    objects = objects_from([*fact.objects, fact.pod]).objects
+    asked = next(each for each in objects if isinstance(each, Pod) and not each.spec.node_name)
+    found = advised(asked, *objects)
+    assert [words(option) for option in found.options] == expected

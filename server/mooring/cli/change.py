@@ -58,8 +58,8 @@ def ask(
     return {"group" if group else "pod": key, **_document(response)}
 
 
-def advice(args: argparse.Namespace, key: str) -> Document | None:
-    """Return what a server advises for a pod, as a document; None if it gives no advice."""
+def suggested(args: argparse.Namespace, key: str) -> pb.SuggestChangesResponse | None:
+    """Return what a server advises for a pod; None if it can't say."""
     from mooring_client.v1 import simulation_service_pb2 as pb
     from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
@@ -71,7 +71,13 @@ def advice(args: argparse.Namespace, key: str) -> Document | None:
     except remote.CallError:
         # Without advice there still is the explanation.
         return None
-    return advice_of(found)
+    return found
+
+
+def advice(args: argparse.Namespace, key: str) -> Document | None:
+    """Return what a server advises for a pod, as a document; None if it gives no advice."""
+    found = suggested(args, key)
+    return None if found is None else advice_of(found)
 
 
 def advice_of(found: pb.SuggestChangesResponse) -> Document | None:
@@ -79,6 +85,16 @@ def advice_of(found: pb.SuggestChangesResponse) -> Document | None:
     if not found.options or not found.options[0].steps:
         return None
     return {**option_document(found.options[0]), "complete": found.complete}
+
+
+def helps_nothing(found: pb.SuggestChangesResponse) -> bool:
+    """Return whether all was tried, and nothing would make the pod fit."""
+    return found.complete and not found.options
+
+
+NOTHING_HELPS = (
+    "no toleration, label of a node, smaller request, moved or ended pod, or new node would make it fit"
+)
 
 
 def advice_line(pod: str, advice: Document) -> str:

@@ -120,6 +120,8 @@ class ReasonCode(Enum):
     PREEMPTION_WITHOUT_VICTIMS = 52, "DefaultPreemption", SubjectKind.VICTIM
     PREEMPTION_NOT_ENOUGH = 53, "DefaultPreemption", SubjectKind.VICTIM
     PREEMPTION_COSTS_MORE = 54, "DefaultPreemption", SubjectKind.VICTIM
+    RESOURCE_CLAIM_NOT_FOUND = 55, "DynamicResources", SubjectKind.RESOURCE_CLAIM, True
+    DEVICE_CLASS_NOT_FOUND = 56, "DynamicResources", SubjectKind.DEVICE_REQUEST, True
 
 
 TEXTS: dict[ReasonCode, str] = {
@@ -158,6 +160,8 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.DEVICES_ELSEWHERE: "resourceclaim not available on the node",
     ReasonCode.DEVICE_POOLS_INVALID: "invalid resource pools were encountered",
     ReasonCode.RESOURCE_CLAIM_IN_PROCESS: "resource claim <subject> is in the process of being allocated",
+    ReasonCode.RESOURCE_CLAIM_NOT_FOUND: 'could not find ResourceClaim "<subject>"',
+    ReasonCode.DEVICE_CLASS_NOT_FOUND: "request <request>: device class <subject> does not exist",
     ReasonCode.FEATURE_NOT_DECLARED: "node(s) didn't match Pod's required features",
     ReasonCode.SCHEDULING_GATED: "waiting for scheduling gates: [<subject>]",
     ReasonCode.GROUP_TOO_SMALL: "waiting for minCount pods from a gang to appear in scheduling queue",
@@ -173,7 +177,7 @@ TEXTS: dict[ReasonCode, str] = {
 of the same plugin."""
 
 _PATTERNS = [
-    (code, re.compile(re.escape(text).replace("<subject>", "(?P<subject>.*)")))
+    (code, re.compile(re.escape(text).replace("<subject>", "(?P<subject>.*)").replace("<request>", ".*")))
     for code, text in TEXTS.items()
 ]
 

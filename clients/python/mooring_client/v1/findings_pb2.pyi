@@ -235,6 +235,10 @@ class _ReasonCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReasonCode
     """The pod would not fit without the less important pods of the node either."""
     REASON_CODE_PREEMPTION_COSTS_MORE: _ReasonCode.ValueType  # 54
     """The pod would fit without these pods of the node, but room on another node costs less."""
+    REASON_CODE_RESOURCE_CLAIM_NOT_FOUND: _ReasonCode.ValueType  # 55
+    """A ResourceClaim of the pod does not exist."""
+    REASON_CODE_DEVICE_CLASS_NOT_FOUND: _ReasonCode.ValueType  # 56
+    """The device class of a request does not exist."""
 
 class ReasonCode(_ReasonCode, metaclass=_ReasonCodeEnumTypeWrapper):
     """The causes of rejection. A code is never renumbered or used for another cause. docs/reason-codes.md has
@@ -351,6 +355,10 @@ REASON_CODE_PREEMPTION_NOT_ENOUGH: ReasonCode.ValueType  # 53
 """The pod would not fit without the less important pods of the node either."""
 REASON_CODE_PREEMPTION_COSTS_MORE: ReasonCode.ValueType  # 54
 """The pod would fit without these pods of the node, but room on another node costs less."""
+REASON_CODE_RESOURCE_CLAIM_NOT_FOUND: ReasonCode.ValueType  # 55
+"""A ResourceClaim of the pod does not exist."""
+REASON_CODE_DEVICE_CLASS_NOT_FOUND: ReasonCode.ValueType  # 56
+"""The device class of a request does not exist."""
 Global___ReasonCode: _TypeAlias = ReasonCode  # noqa: Y015
 
 class _HolderKind:

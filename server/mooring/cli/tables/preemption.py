@@ -99,7 +99,8 @@ def print_no_room(document: Document, names: ShortNames) -> None:
 
 def no_room_on(node: Document) -> str:
     """Return why preemption makes no room on a node of an explanation, or not there; "" = nothing to say."""
-    return str(_refused(node).get("text", ""))
+    finding = _refused(node)
+    return str(finding["text"]) if finding.get("holders") else ""
 
 
 def _refused(node: Document) -> Document:

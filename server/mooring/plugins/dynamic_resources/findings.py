@@ -28,6 +28,14 @@ _NEAREST_FIRST = (
 )
 """Why a device can't be had, the one that needs the smallest change first."""
 
+_CHANGES = {
+    ReasonCode.DEVICES_TAINTED: "remove the taint from",
+    ReasonCode.DEVICES_TAKEN: "free",
+    ReasonCode.DEVICE_COUNTERS_SHORT: "free devices that share counters with",
+    ReasonCode.DEVICE_CAPACITY_SHORT: "free capacity of",
+}
+"""The smallest change of the node that ends a fault, before the name of the device."""
+
 Fault = tuple[ReasonCode, str, Amounts | None]
 """Why a device can't be had: the code, the sentence, and the numbers."""
 
@@ -88,7 +96,7 @@ class _Devices:
             return Finding(
                 ReasonCode.DEVICES_UNMATCHED,
                 subject,
-                f"{what}: the node has {count} devices",
+                f"{what}: needs {_devices(choice.count)}, the node has {count}",
                 str(choice.count),
             )
         (code, said, amounts), nearest = min(faults, key=lambda each: _NEAREST_FIRST.index(each[0][0]))
@@ -97,10 +105,11 @@ class _Devices:
             code,
             subject,
             f"{what}: {said}{self._others(count, len(alike))}",
-            asked=f"{choice.count} devices",
-            present=f"{fitting} of {count} devices",
+            asked=_devices(choice.count),
+            present=f"{fitting} of {_devices(count)}",
             amounts=amounts,
-            node_change="" if code is ReasonCode.DEVICES_UNMATCHED else f"free {'/'.join(nearest.id)}",
+            pod_change="tolerate the taint in the claim" if code is ReasonCode.DEVICES_TAINTED else "",
+            node_change=f"{_CHANGES[code]} {'/'.join(nearest.id)}" if code in _CHANGES else "",
         ).held_by(_holders(code, alike, node))
 
     @staticmethod
@@ -145,6 +154,10 @@ class _Devices:
             said += candidate.id.device
             return ReasonCode.DEVICE_CAPACITY_SHORT, said, amounts
         return ReasonCode.DEVICE_CAPACITY_SHORT, f"{named} lacks the capacity", None
+
+
+def _devices(count: int) -> str:
+    return "1 device" if count == 1 else f"{count} devices"
 
 
 def _holders(code: ReasonCode, devices: list[CandidateDevice], node: NodeInfo) -> Iterator[Holder]:

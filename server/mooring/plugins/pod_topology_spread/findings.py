@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -37,6 +37,14 @@ def _pods_text(count: int) -> str:
     return f"{count} matching pod{'' if count == 1 else 's'}"
 
 
+def _listed(domains: Sequence[Holder]) -> str:
+    """Return the first domains as a sentence names them; a note that all share comes once."""
+    alike = len({each.note for each in domains}) == 1
+    names = ", ".join(each.name if alike else each.text for each in domains[:_NAMED])
+    names += f" and {len(domains) - _NAMED} more" if len(domains) > _NAMED else ""
+    return f"{names} ({domains[0].note})" if alike and domains[0].note else names
+
+
 class _Skew:
     """One constraint with too many pods in the domain of a node."""
 
@@ -53,8 +61,7 @@ class _Skew:
         here, limit = int(constraint.pods.counts[domain]), constraint.most() + constraint.own
         least = limit - rule.max_skew
         emptiest = [self._domain(row, least) for row in constraint.emptiest()]
-        names = ", ".join(each.text for each in emptiest[:_NAMED])
-        names += f" and {len(emptiest) - _NAMED} more" if len(emptiest) > _NAMED else ""
+        names = _listed(emptiest)
         there = self._value(self._table.index[self._node.name])
         idle = bool(emptiest) and all(each.note for each in emptiest) and not rule.honors_taints
         said = f"{rule.topology_key}, maxSkew {rule.max_skew}: {_pods_text(here)} in {there}, "
@@ -81,7 +88,7 @@ class _Skew:
         ids = self._constraint.pods.topology.ids
         rows = np.flatnonzero((ids == ids[row]) & self._table.alive[: len(ids)])
         notes = {self._kept_off(int(each)) for each in rows[:64]}
-        note = notes.pop() if len(notes) == 1 else ""
+        note = "" if "" in notes else " or ".join(sorted(notes)[:2])
         return Holder(HolderKind.DOMAIN, self._value(row), count, note)
 
     def _kept_off(self, row: int) -> str:

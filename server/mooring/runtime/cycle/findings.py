@@ -68,7 +68,7 @@ def findings_of(evaluation: Evaluation, calls: PluginCalls, held: Status = SUCCE
     found = _Asking(evaluation, calls)
     early = (*found.of_pod(held), *found.of_pod(evaluation.rejection))
     if not evaluation.rejection.ok:
-        return Findings(early)
+        return Findings(tuple(dict.fromkeys(early)))
     by_node = [found.of_node(position) for position in range(len(evaluation.rows))]
     of_pod = dict.fromkeys((*early, *(each for some in by_node for each in some if each.of_pod)))
     return Findings(tuple(of_pod), [tuple(each for each in some if not each.of_pod) for some in by_node])

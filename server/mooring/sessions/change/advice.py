@@ -38,6 +38,7 @@ from mooring.sessions.change.steps import (
     Tolerate,
     changed_node,
     changed_pod,
+    reports,
 )
 from mooring.sessions.placing import place_on
 from mooring.sessions.removal import adopted
@@ -53,6 +54,9 @@ FRESH_SECONDS_OF_NONE = 10.0
 
 MOST_REMEMBERED = 1_000
 """Templates of pods whose advice is remembered."""
+
+_CONTROL_PLANE = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
+"""Taints that keep nodes for the control plane."""
 
 _EASIEST_FIRST = (Kind.TOLERATION, Kind.END, Kind.LABEL, Kind.MOVE, Kind.NODE, Kind.REQUEST)
 
@@ -177,7 +181,10 @@ def _make(work: Work, steps: Sequence[Step]) -> None:
         node = nodes.nodes[nodes.index[name]]
         own = [step for step in steps if isinstance(step, Relabel) and step.node_name == name]
         work.tree.put_objects([changed_node(node, own)] if node is not None else [])
-    work.tree.put_objects([step.node for step in steps if isinstance(step, AddNode)])
+    for step in steps:
+        if isinstance(step, AddNode):
+            more = reports(step.node.metadata.name, step.like, work.tree.snapshot.objects)
+            work.tree.put_objects([step.node, *more])
     for step in steps:
         if isinstance(step, Move | End):
             work.tree.discard(step.pod.metadata.uid)
@@ -187,19 +194,26 @@ def easiest_first(options: Iterable[ChangeOption], requested: Container[str]) ->
     """Return sets of changes: those with the fewest first, and of these the easiest for people.
 
     The order is: tolerate a taint, wait until a pod ends, label a node, move a pod, add a node, lower a
-    request. The hardest change of each set counts. A taint named after a resource that is not ``requested``
-    is tolerated last of all: it keeps nodes with rare devices for pods that need them.
+    request. The hardest change of each set counts. Two sorts of taints are tolerated last of all: one named
+    after a resource that is not ``requested``, which keeps nodes with rare devices for pods that need them,
+    and that of the control plane.
     """
 
     def ease(step: Step) -> int:
-        if isinstance(step, Tolerate) and is_extended_resource(step.taint.key):
-            return 0 if step.taint.key in requested else len(_EASIEST_FIRST)
+        if isinstance(step, Tolerate) and _is_kept(step.taint, requested):
+            return len(_EASIEST_FIRST)
         return _EASIEST_FIRST.index(step.kind)
 
     def order(option: ChangeOption) -> tuple[int, int]:
         return len(option.steps), max(map(ease, option.steps), default=0)
 
     return sorted(options, key=order)
+
+
+def _is_kept(taint: Taint, requested: Container[str]) -> bool:
+    """Return whether the taint keeps its nodes for others than ordinary pods."""
+    key = taint.key
+    return key in _CONTROL_PLANE or (is_extended_resource(key) and key not in requested)
 
 
 def words(option: ChangeOption) -> str:
@@ -221,7 +235,8 @@ def step_words(step: Step) -> str:
     """Return one change as something to do."""
     match step:
         case Tolerate(taint):
-            return f"tolerate {_taint(taint)}"
+            where = ", and run on the control plane" if taint.key in _CONTROL_PLANE else ""
+            return f"tolerate {_taint(taint)}{where}"
         case Relabel(node, key, None):
             return f"take the label {key} off {node}"
         case Relabel(node, key, value):

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mooring.framework import Code, Node, PodGroupInfo
+from mooring.framework.objects import CSINode, ResourceSlice
 from mooring.runtime.answers import GroupDecision, Progress
 from mooring.runtime.commit.asked_group import nothing_to_do
 from mooring.runtime.profiles.profile import Profile, placing
@@ -37,6 +38,7 @@ from mooring.sessions.change.steps import (
     kind_of_new,
     most_drastic,
     one_more,
+    reports,
 )
 from mooring.sessions.daemons import Daemons
 from mooring.sessions.placing import place_on
@@ -376,9 +378,12 @@ class GroupChangeSearch:
             taken[name] = -1
         return tuple(steps)
 
-    def _changed_nodes(self, steps: Sequence[Step]) -> Iterator[Node]:
-        """Yield the nodes that are new, and those that are there with other labels."""
-        yield from (step.node for step in steps if isinstance(step, AddNode))
+    def _changed_nodes(self, steps: Sequence[Step]) -> Iterator[Node | CSINode | ResourceSlice]:
+        """Yield the new nodes with the reports of their drivers, and the nodes with other labels."""
+        for step in steps:
+            if isinstance(step, AddNode):
+                yield step.node
+                yield from reports(step.node.metadata.name, step.like, self._work.tree.snapshot.objects)
         labels: dict[str, list[Step]] = {}
         for step in steps:
             if isinstance(step, Relabel):

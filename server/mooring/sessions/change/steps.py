@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
-from mooring.framework import Node, Pod, Status
-from mooring.framework.objects import Container, ResourceRequirements, Taint, Toleration
+from mooring.framework import Node, ObjectTable, Pod, Status
+from mooring.framework.objects import (
+    Container,
+    CSINode,
+    ObjectMeta,
+    ResourceRequirements,
+    ResourceSlice,
+    Taint,
+    Toleration,
+)
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.preemption import Candidate
 from mooring.framework.quantity import Quantity
@@ -152,6 +160,19 @@ def one_more(node: Node, taken: Mapping[str, int]) -> Node:
     taints = tuple(taint for taint in node.spec.taints if not is_of_condition(taint))
     metadata = replace(node.metadata, name=name, uid=f"node/{name}", labels=labels)
     return replace(node, metadata=metadata, spec=replace(node.spec, unschedulable=False, taints=taints))
+
+
+def reports(new: str, old: str, objects: ObjectTable) -> Iterator[CSINode | ResourceSlice]:
+    """Yield what drivers will report of the node ``new``: the same as of ``old``, which it is like."""
+    drivers = objects.get(CSINode, old)
+    if drivers is not None:
+        yield replace(drivers, metadata=ObjectMeta(name=new))
+    for each in objects.all(ResourceSlice):
+        if each.spec.node_name == old:
+            known = each.spec.pool.name
+            pool = replace(each.spec.pool, name=known.replace(old, new) if old in known else f"{known}-{new}")
+            metadata = ObjectMeta(name=f"{new}-{each.metadata.name}", uid=f"{new}/{each.metadata.uid}")
+            yield replace(each, metadata=metadata, spec=replace(each.spec, node_name=new, pool=pool))
 
 
 def is_of_condition(taint: Taint) -> bool:

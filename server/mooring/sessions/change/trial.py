@@ -33,6 +33,7 @@ from mooring.sessions.change.steps import (
     changed_pod,
     kind_of_new,
     one_more,
+    reports,
 )
 from mooring.sessions.daemons import Daemons
 from mooring.sessions.evictions import Evictions, Used, ends_with_node
@@ -202,7 +203,8 @@ class ChangeTrial:
         steps += requests
         if needs.new or labels:
             node = changed_node(node, steps)
-            tree.put_objects([node])
+            more = reports(name, like, tree.snapshot.objects) if needs.new else ()
+            tree.put_objects([node, *more])
         if needs.new:
             self.daemons.start([node], self._progress)
         if not ending and any(self._evictions.obstacle(each.pod, used) for each in moved):
