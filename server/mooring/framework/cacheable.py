@@ -115,7 +115,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
         skip_parts: The parts whose change may end a Skip of PreFilter or PreScore; None = ``parts``.
         rejects: Whether PreEnqueue, PreFilter or Filter may reject the pod on any node.
         only_node: The only node that PreFilter leaves to the pod, if the answers are otherwise those about a
-            pod that names no node; "" otherwise.
+            pod that names no node; "" otherwise. It may not depend on which node that is.
         counters: The counters that are read, if nothing else is read of other nodes.
         seen_so_far: Whether ``parts`` are those that the plugin was seen to read. On other nodes, and with
             other pods there, it may read more.

@@ -434,6 +434,7 @@ class Template(msgspec.Struct, frozen=True):
         node: The only node that they can go to, while the evaluation is of pods that may go anywhere; "" when
             they may as well.
         split: The parts of the profile, if the evaluation is of pods without claims; None if it isn't.
+        named: Whether like pods that name a node have the same evaluation; None = no such pod has come.
     """
 
     kind: PodKind
@@ -444,3 +445,4 @@ class Template(msgspec.Struct, frozen=True):
     unclaimed: int = -1
     node: str = ""
     split: ClaimSplit | None = None
+    named: bool | None = None

@@ -124,13 +124,24 @@ class EvaluationCache:
             like = self.find(bare, split.others)
             kind = like.kind if bare is pod else kind_like(pod, like.kind)
             return Template(kind, like.labels, like.cached, like.selected_keys, split=split)
-        node = self._signer.named_node(pod, profile)
-        if not node:
+        node = named_node(pod)
+        free = self._without_node(pod, profile) if node else None
+        if free is None:
             return None
-        like = self.find(without_named_node(pod), profile)
-        template = replace(like.kind.base.template, spec=bare_template_of(pod).spec)
-        kind = self.cluster.kind_like(template, like.kind)
-        return Template(kind, like.labels, like.cached, like.selected_keys, node=node)
+        template = replace(free.kind.base.template, spec=bare_template_of(pod).spec)
+        kind = self.cluster.kind_like(template, free.kind)
+        return Template(kind, free.labels, free.cached, free.selected_keys, node=node)
+
+    def _without_node(self, pod: Pod, profile: Profile) -> Template | None:
+        """Return the template of ``pod`` as if it named no node; None = its answers are other ones."""
+        bare = without_named_node(pod)
+        asked = self._asked(bare, profile)
+        free = self._known(bare, asked) or self._made(bare, profile, asked, plain=_is_plain(bare))
+        if free.named is None:
+            free = replace(free, named=self._signer.leaves_named_node(pod, bare, profile))
+            if asked[0] in self._templates:
+                self._templates[asked[0]] = free
+        return free if free.named else None
 
     def _asked(self, pod: Pod, profile: Profile) -> _Asked:
         meta, keys = pod.metadata, self.cluster.snapshot.pods.selected_keys

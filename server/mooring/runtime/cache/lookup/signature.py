@@ -11,7 +11,7 @@ from msgspec import structs
 from mooring.framework import Part, Plugin, Pod
 from mooring.framework.cacheable import Aspect, Dependencies, as_cacheable, dependencies_of
 from mooring.framework.errors import MooringError
-from mooring.framework.named_node import named_node, without_named_node
+from mooring.framework.named_node import named_node
 from mooring.framework.objects import Object
 from mooring.framework.pod_aspects import (
     amounts,
@@ -248,22 +248,22 @@ class Signer:
             split = self._splits[profile.cache_key, readers] = ClaimSplit.of(profile, readers)
         return split
 
-    def named_node(self, pod: Pod, profile: Profile) -> str:
-        """Return the only node that ``pod`` can go to, if pods that name none are alike otherwise; else "".
+    def leaves_named_node(self, pod: Pod, bare: Pod, profile: Profile) -> bool:
+        """Return whether plugins answer about the node that ``pod`` names as about ``bare``, without a name.
+
+        One of them has to reject all other nodes.
 
         Raises:
             PluginFailureError: A plugin raised.
         """
         name, left_alone = named_node(pod), False
-        if not name:
-            return ""
         for plugin, everywhere in self._of(profile).reading_node_name:
             declared = _declared(plugin, pod)
             if everywhere and declared.only_node == name:
                 left_alone = True
-            elif declared.rejects and not _answers_alike(plugin, pod, without_named_node(pod)):
-                return ""
-        return name if left_alone else ""
+            elif declared.rejects and not _answers_alike(plugin, pod, bare):
+                return False
+        return left_alone
 
     def without_group(self, pod: Pod, profile: Profile) -> Pod:
         """Return ``pod`` as if it were in no group, if no plugin reads that."""
@@ -339,7 +339,7 @@ def _parts(
     whole, static = [*below.whole.signatures], [*below.static.signatures]
     by_resources, kinds_read = set(below.by_resources), set(below.kinds_read)
     for plugin in plugins:
-        declared = _declared(plugin, pod, to_hash=True)
+        declared = _declared(plugin, pod)
         if declared.signature is None:
             return None
         whole.append(declared.signature)
@@ -363,15 +363,11 @@ def _kinds_beside_resources(declared: Dependencies) -> Collection[type[Object]] 
     return declared.kinds if declared.parts == Part.RESOURCES | Part.OBJECTS else None
 
 
-def _declared(plugin: Plugin[Any], pod: Pod, *, to_hash: bool = False) -> Dependencies:
-    """Return what the answers of ``plugin`` about ``pod`` depend on, checked.
-
-    With ``to_hash`` its signature must be hashable, too. That is for signatures that become keys: hashing an
-    affinity takes longer than comparing it.
-    """
+def _declared(plugin: Plugin[Any], pod: Pod) -> Dependencies:
+    """Return what the answers of ``plugin`` about ``pod`` depend on, checked."""
     try:
         declared = dependencies_of(plugin, pod)
-        if to_hash and isinstance(declared, Dependencies):
+        if isinstance(declared, Dependencies):
             hash(declared.signature)
     except MooringError:
         raise
