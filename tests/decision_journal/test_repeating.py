@@ -84,6 +84,15 @@ def test_an_attempt_for_which_others_went_is_explained_with_its_victims() -> Non
     assert [one.why and one.why.message for one in (found, noted)] == [explanation.message] * 2
 
 
+def test_with_all_rejections_it_says_what_the_plugins_found() -> None:
+    made, _, repeater = scheduled(1)
+    made.add(make_pod("big", requests={"cpu": "64"}))
+    _, explanation = repeater.repeat(1, NoDeadline(), all_rejections=True)
+    [[finding]] = explanation.findings.by_node
+    assert (finding.plugin, finding.subject) == ("NodeResourcesFit", "cpu")
+    assert not repeater.repeat(1, NoDeadline())[1].findings
+
+
 def test_a_pod_of_a_group_is_explained_beside_those_before_it() -> None:
     nodes = [make_node(f"n{at}", allocatable={"cpu": "1"}, labels={ZONE: "z"}) for at in range(3)]
     pods = [member(f"m{number}") for number in range(3)]

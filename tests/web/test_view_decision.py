@@ -108,13 +108,27 @@ def test_a_rejected_node_says_what_it_would_take(page: Page, live: Live) -> None
     expect(page.get_by_role("region", name=re.compile("The closest: "))).to_be_visible()
     grid.get_by_role("row").filter(has_text="worker-gpu").click()
     asked = page.get_by_role("region", name="worker-gpu")
-    expect(asked).to_contain_text("Rejected. What it would take")
-    expect(asked).to_contain_text("Add the toleration to the pod")
+    expect(asked).to_contain_text("Rejected: 2 things in the way")
+    expect(asked).to_contain_text("taint dedicated=gpu:NoSchedule is not tolerated TaintNotTolerated")
+    expect(asked).to_contain_text("→ tolerate dedicated=gpu:NoSchedule")
     page.get_by_label("Filter nodes by name, reason or labels").fill("worker-a1")
     grid.get_by_role("row").nth(1).click()
-    expect(page.get_by_role("region", name="worker-a1")).to_contain_text(
-        re.compile(r"needs 64, has [\d.]+ left: [\d.]+ short")
-    )
+    short = page.get_by_role("region", name="worker-a1")
+    expect(short).to_contain_text(re.compile(r"asks 64 · [\d.]+ of 4 taken"))
+    short.get_by_role("link").filter(has_text="default/web-").first.click()
+    expect(page).to_have_url(re.compile("#/pods/default/web-"))
+
+
+def test_a_reason_code_is_described(page: Page, live: Live) -> None:
+    opened(page, live, "big-0")
+    closest = page.get_by_role("region", name=re.compile("The closest: "))
+    closest.get_by_role("link", name="NodeTooSmall").click()
+    expect(page.get_by_role("heading", name="Reason code NodeTooSmall")).to_be_visible()
+    expect(page.get_by_text("more of a resource than the node has when it is empty")).to_be_visible()
+    page.get_by_role("link", name="InsufficientResource").click()
+    expect(page.get_by_role("definition").filter(has_text="Insufficient <subject>")).to_be_visible()
+    page.goto("#/codes/RackFull")
+    expect(page.get_by_text("It is none of mooring's codes")).to_be_visible()
 
 
 def test_one_that_is_forgotten(page: Page) -> None:

@@ -61,11 +61,11 @@ def test_nodes_with_labels(page: Page) -> None:
 
 def test_why_nothing_lands_there(page: Page) -> None:
     page.goto("#/nodes/worker-gpu")
-    expect(page.get_by_text("Taint dedicated=gpu:NoSchedule")).to_be_visible()
+    expect(page.get_by_text("⚠ Taint dedicated=gpu:NoSchedule")).to_be_visible()
     why = page.get_by_role("region", name="Why does nothing land here?")
     expect(why.get_by_role("listitem").filter(has_text="default/picky")).to_contain_text("TaintToleration")
     expect(why.get_by_role("listitem").filter(has_text="default/picky")).to_contain_text("NodeAffinity")
-    expect(why.get_by_role("listitem").filter(has_text="default/big-")).to_contain_text("Insufficient cpu")
+    expect(why.get_by_role("listitem").filter(has_text="default/big-").first).to_contain_text("needs 64 cpu")
 
 
 def test_what_its_pods_request(page: Page) -> None:

@@ -34,6 +34,26 @@ def test_what_a_waiting_pod_waits_for(page: Page) -> None:
     expect(page.get_by_text(re.compile("default/picky has no node"))).to_be_visible()
 
 
+def test_its_advice_is_the_first_line_and_its_life_is_a_line(page: Page) -> None:
+    page.goto("#/pods/default/picky")
+    expect(page.get_by_text(re.compile(r"^→ label worker-\w\w with disk=nvme"))).to_be_visible()
+    moments = page.get_by_role("region", name="Its life").get_by_role("listitem")
+    expect(moments.filter(has_text="rejected")).to_contain_text("0/6 nodes are available")
+    expect(moments.last).to_contain_text(re.compile("until a node is added, .*, or the sweep at"))
+    moments.filter(has_text="rejected").get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"#/decisions/\d+$"))
+
+
+def test_what_is_to_blame(page: Page) -> None:
+    page.goto("#/pods/default/picky")
+    blame = page.get_by_role("region", name="What is to blame?")
+    expect(blame.get_by_role("listitem")).to_have_count(0)
+    blame.get_by_role("button").click()
+    expect(blame.get_by_role("listitem").first).to_contain_text(
+        "Without the rule NodeAffinity it fits on worker-"
+    )
+
+
 def test_all_of_them_are_listed_and_filtered_by_the_server(page: Page) -> None:
     page.goto("#/pods")
     rows = page.get_by_role("grid", name="Pods").get_by_role("row")

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { closestNode, nextStep, requirements } from "../src/matrix/advice";
 import { configurationDifferences } from "../src/matrix/configuration";
 import { decodeColumns } from "../src/matrix/columns";
 import { decodeMatrix } from "../src/matrix/decode";
 import { differences } from "../src/matrix/differences";
 import { funnel } from "../src/matrix/funnel";
-import { isEven, rejectionsOf } from "../src/matrix/matrix";
+import { closestNode, findingsOf, isEven, rejectionsOf } from "../src/matrix/matrix";
 import { commonSuffix } from "../src/matrix/names";
 import { rank, weightsOf } from "../src/matrix/ranking";
 import { isSelector, rowsOf } from "../src/matrix/rows";
@@ -134,8 +133,18 @@ describe("a rejected node", () => {
     expect(rejectionsOf(matrixOf(), 1)).toEqual([]);
   });
 
-  test("says what it lacks in figures", () => {
-    expect(requirements(matrixOf(), 3).map(({ figures }) => figures)).toEqual(["", "needs 4, has 1.5 left: 2.5 short"]);
+  test("says what was found, and the reasons of plugins that found nothing", () => {
+    const taint = { plugin: "TaintToleration", message: "taint a:NoSchedule is not tolerated" };
+    const findings = { distinct: [taint], nodes: Uint8Array.of(3), indices: Uint8Array.of(0) };
+    expect(findingsOf(matrixOf({ findings }), 3)).toEqual([taint, { plugin: "NodeResourcesFit", message: "Insufficient cpu" }]);
+    expect(findingsOf(matrixOf({ findings }), 1)).toEqual([]);
+  });
+
+  test("that lacks the smallest share is the closest of those with as many reasons", () => {
+    const short = (taken: string) => ({ plugin: "NodeResourcesFit", message: "", amounts: { asked: "4000", taken, limit: "4000" } });
+    const findings = { distinct: [short("3000"), short("1000")], nodes: Uint8Array.of(0, 1), indices: Uint8Array.of(0, 1) };
+    const rejections = { nodes: new Uint8Array(), verdicts: new Uint8Array() };
+    expect(closestNode(matrixOf({ verdicts: Uint8Array.of(2, 2, 0, 0), findings, rejections }))).toBe(1);
   });
 
   test("with the fewest reasons is the closest", () => {
@@ -144,15 +153,6 @@ describe("a rejected node", () => {
     expect(closestNode(matrixOf({ verdicts: Uint8Array.of(0, 0, 0, 0), rejections: { nodes: new Uint8Array(), verdicts: new Uint8Array() } }))).toBe(
       undefined,
     );
-  });
-
-  test.each([
-    ["NodeResourcesFit", "Insufficient example.com/gpu", /enough example\.com\/gpu/],
-    ["TaintToleration", "node(s) had untolerated taint(s)", /toleration/],
-    ["VolumeBinding", "pod has unbound immediate PersistentVolumeClaims", /WaitForFirstConsumer/],
-    ["Ours", "whatever", /documentation/],
-  ])("%s: %s has a next step", (plugin, reason, step) => {
-    expect(nextStep(plugin, reason)).toMatch(step);
   });
 });
 

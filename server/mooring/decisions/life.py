@@ -16,6 +16,9 @@ from mooring.framework import Pod
 SWEEP = "UnschedulableTimeout"
 """The event of the sweep, as metrics name it."""
 
+VICTIMS = 3
+"""Preempted pods that are named."""
+
 _TELLING = frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND, DecisionKind.OBSERVE, DecisionKind.DRY_RUN})
 
 
@@ -95,7 +98,10 @@ def _ending(seq: int, record: Record) -> PodMoment:
         return PodMoment(record.time, MomentKind.PLACED, text, seq)
     text = why.message if why is not None else ""
     if details.nominated:
-        text = f"{text} It preempts {len(details.victims)} pods on {details.nominated}.".strip()
+        named = ", ".join(details.victims[:VICTIMS])
+        more = len(details.victims) - VICTIMS
+        others = f" and {more} more" if more > 0 else ""
+        text = f"{text} It preempts {named}{others} on {details.nominated}.".strip()
     rejected = details.result is DecisionResult.UNSCHEDULABLE
     return PodMoment(record.time, MomentKind.REJECTED if rejected else MomentKind.FAILED, text, seq)
 

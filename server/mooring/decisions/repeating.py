@@ -35,6 +35,7 @@ from mooring.runtime.answers import (
     Progress,
     begin,
     evaluate,
+    findings_of,
     mix64,
     no_choice,
     seek_room,
@@ -96,6 +97,8 @@ class Repeater:
     ) -> tuple[Record, Explanation]:
         """Return what comes out when decision ``seq`` is made again, as a record, and its explanation.
 
+        With ``all_rejections`` it has the plugins' findings too, unless the pod was decided with its group.
+
         Raises:
             NotFoundError: There is no such decision, or it was forgotten (DECISION_NOT_FOUND).
             FailedPreconditionError: It can't be made again (DECISION_NOT_REPEATABLE).
@@ -106,6 +109,10 @@ class Repeater:
             group = record.details.group
             if group is None:
                 again, choice = _decided_again(work, record, progress, all_rejections=all_rejections)
+                if all_rejections:
+                    profile = work.engine.profile(record.profile)
+                    found = findings_of(choice.evaluation.by(profile), work.engine.calls(profile, progress))
+                    return again, Explanation.of(choice, record.seed, findings=found)
             else:
                 member = MemberAgain(work, record, group, progress)
                 again, choice = member.record, member.choice(all_rejections=all_rejections)

@@ -12,6 +12,8 @@ are rounded. With N nodes, S of them scored:
 - ``ties``: positions of the nodes with the highest total, the selected one included.
 - ``rejections.nodes`` and ``rejections.verdicts``: each rejection, by position of the node, ascending, and
   index into ``distinct``; both are empty where only the first rejection of each node is known.
+- ``findings.nodes`` and ``findings.indices``: each finding about a node, by position, ascending, and index
+  into ``findings`` of the header; both are empty in explanations that were kept since the decision.
 - ``free.R`` [N] per resource number R: what each node has left, CPU in thousandths; [0] if no node offers it.
 
 The rest of the header:
@@ -21,6 +23,9 @@ The rest of the header:
   first is success): the contract's JSON.
 - ``nodes``: names; ``plugins``: [{"name", "weight"}]; ``weightSum``; ``resources``: [{"name", "requested"}].
 - ``selected``: a position, absent without one; ``assigned``: the node that the pod is on already, "" = none.
+- ``findings`` and ``podFindings``: about nodes, and about the pod as a whole; the contract's JSON.
+- ``preemptionFindings``: why preemption does not help, likewise, each with ``nodes``, the number of nodes
+  (0 = whatever the node).
 - ``evaluated``, ``feasible``, ``seed`` (a string), ``warnings``.
 """
 
@@ -28,6 +33,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -36,6 +42,7 @@ from google.protobuf.json_format import MessageToDict
 from numpy.typing import NDArray
 
 from mooring.service.wire.node_names import listed_names
+from mooring_client.v1.findings_pb2 import Findings
 from mooring_client.v1.scheduling_service_pb2 import ExplainResponse
 
 ALIGNMENT: Final = 8
@@ -73,10 +80,21 @@ def _header(explanation: ExplainResponse) -> dict[str, Any]:
         "feasible": explanation.feasible_count,
         "seed": str(explanation.seed),
         "warnings": list(explanation.warnings),
+        "findings": [MessageToDict(finding) for finding in explanation.findings.distinct],
+        "podFindings": [MessageToDict(finding) for finding in explanation.findings.of_pod],
+        "preemptionFindings": _of_preemption(explanation.preemption_findings),
     }
     if explanation.HasField("selected_position"):
         found["selected"] = explanation.selected_position
     return found
+
+
+def _of_preemption(findings: Findings) -> list[dict[str, Any]]:
+    counts = Counter(findings.indices)
+    of_nodes = [(finding, counts[at]) for at, finding in enumerate(findings.distinct)]
+    of_nodes.sort(key=lambda each: -each[1])
+    every = [*((finding, 0) for finding in findings.of_pod), *of_nodes]
+    return [{**MessageToDict(finding), "nodes": count} for finding, count in every]
 
 
 def _columns(explanation: ExplainResponse) -> Iterator[tuple[str, Any]]:
@@ -88,6 +106,8 @@ def _columns(explanation: ExplainResponse) -> Iterator[tuple[str, Any]]:
     yield "ties", explanation.tie_positions
     yield "rejections.nodes", explanation.rejections.node_positions
     yield "rejections.verdicts", explanation.rejections.verdicts
+    yield "findings.nodes", explanation.findings.node_positions
+    yield "findings.indices", explanation.findings.indices
     for number, plugin in enumerate(explanation.plugins):
         yield f"raw.{number}", plugin.raw
         yield f"normalized.{number}", plugin.normalized

@@ -12,7 +12,8 @@ Clients of the Connect protocol call it with the base URL ``.../api/v1``. Errors
   pageSize. ``METHODS`` are allowed. ``Connect-Timeout-Ms`` is the deadline. Schedule commits nothing outside
   a session: with a session COMMIT_MODE_RESERVE is allowed, too.
 - ``GET api/v1/decisions/SEQ/columns?again=`` answers the columns of a decision (see ``columns``): those that
-  were kept, else the decision is made again. ``again=1`` makes it again in any case, ``again=0`` never.
+  were kept, else the decision is made again. One without a node is made again if it can be,
+  because what was kept has no findings. ``again=1`` makes it again in any case, ``again=0`` never.
 - ``POST api/v1/explain/columns`` takes an ExplainRequest as JSON and answers the columns of now.
 """
 
@@ -27,6 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+import grpc.aio
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -143,20 +145,14 @@ class Gateway:
             request = decision_service_pb2.GetDecisionRequest(seq=number)
             kept = await process.call(_GET_DECISION.path, request, _GET_DECISION.response)
             if kept.HasField("explanation"):
-                return await _columns(kept.explanation, made="kept", decision=kept.decision)
+                placed = kept.explanation.HasField("selected_position")
+                again_too = None if placed or again else await _if_it_agrees(process, number)
+                return again_too or await _columns(kept.explanation, made="kept", decision=kept.decision)
             if again == "0":
                 raise NotFoundError(
                     f"no explanation of decision {number} was kept", reason="DECISION_NOT_FOUND"
                 )
-        once_more = decision_service_pb2.ExplainAtRequest(seq=number, all_rejections=True)
-        made = await process.call(_EXPLAIN_AT.path, once_more, _EXPLAIN_AT.response)
-        return await _columns(
-            made.explanation,
-            made="again",
-            decision=made.decision,
-            agrees=made.agrees,
-            differences=list(made.differences),
-        )
+        return await _columns_again(await _explained_again(process, number))
 
     async def explain_columns(self, body: bytes, query: Mapping[str, str]) -> Answer:
         """Answer the columns of an explanation of now."""
@@ -260,6 +256,33 @@ def _seq(text: str) -> int:
 
 def _json(message: Message) -> bytes:
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()
+
+
+async def _if_it_agrees(process: Process, number: int) -> Answer | None:
+    """Answer the columns of a decision that is made again; None if it can't be, or comes out otherwise."""
+    try:
+        made = await _explained_again(process, number)
+    except grpc.aio.AioRpcError:
+        return None
+    return await _columns_again(made) if made.agrees else None
+
+
+async def _explained_again(process: Process, number: int) -> decision_service_pb2.ExplainAtResponse:
+    request = decision_service_pb2.ExplainAtRequest(seq=number, all_rejections=True)
+    made: decision_service_pb2.ExplainAtResponse = await process.call(
+        _EXPLAIN_AT.path, request, _EXPLAIN_AT.response
+    )
+    return made
+
+
+async def _columns_again(made: decision_service_pb2.ExplainAtResponse) -> Answer:
+    return await _columns(
+        made.explanation,
+        made="again",
+        decision=made.decision,
+        agrees=made.agrees,
+        differences=list(made.differences),
+    )
 
 
 async def _columns(

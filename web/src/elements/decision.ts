@@ -1,12 +1,11 @@
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 
-import { closestNode, requirements } from "../matrix/advice";
 import { amount, counted, quantity } from "../matrix/amounts";
 import { decodeMatrix } from "../matrix/decode";
 import { differences } from "../matrix/differences";
 import { funnel, type Stage } from "../matrix/funnel";
-import { isEven, type Matrix, type Plugin, scoredIndex, shortName } from "../matrix/matrix";
+import { closestNode, findingsOf, isEven, type Matrix, type Plugin, scoredIndex, shortName } from "../matrix/matrix";
 import { rank, type Ranking, weightsOf } from "../matrix/ranking";
 import { isSelector, type Points, rowsOf } from "../matrix/rows";
 import { sentence } from "../matrix/sentence";
@@ -14,6 +13,7 @@ import { weightsYaml } from "../matrix/weights_yaml";
 import { shared, tokens } from "../styles";
 import "./comparison";
 import "./copy";
+import { findingList, findingStyles, type Links } from "./findings";
 import "./funnel";
 import type { Grid, GridColumn, Sorting } from "./grid";
 import "./grid";
@@ -22,6 +22,20 @@ import "./weights";
 
 const POINTS: readonly Points[] = ["raw", "normalized", "weighted"];
 const PINS = 2;
+
+/** The cheapest known set of changes with which the pod fits. */
+export interface Advice {
+  text: string;
+  /** The node that takes the pod then. */
+  node: string;
+  /** Whether there was time to try everything. */
+  complete: boolean;
+}
+
+/** Returns advice as a line. */
+export function adviceLine({ text, complete }: Advice): TemplateResult {
+  return html`<p class="sentence"><strong>→ ${text}</strong> ${complete ? nothing : html`<span class="quiet">there was no time to try everything</span>`}</p>`;
+}
 
 /**
  * One decision: its sentence, the funnel, the matrix of nodes × plugins, weights to play with, two nodes compared, and what a
@@ -34,6 +48,11 @@ export class DecisionElement extends LitElement {
   @property() src = "";
   /** Names the nodes with such labels, given as kubectl takes them; without it nodes are filtered by name and reason alone. */
   @property({ attribute: false }) nodesWith: ((selector: string) => Promise<string[]>) | undefined;
+
+  /** What would make the pod fit: the first line. The server knows it, see SuggestChanges. */
+  @property({ attribute: false }) advice: Advice | undefined;
+  /** Where findings link to; without it they are text. */
+  @property({ attribute: false }) links: Links | undefined;
 
   @state() private matrix: Matrix | undefined;
   @state() private problem = "";
@@ -58,6 +77,7 @@ export class DecisionElement extends LitElement {
   static override styles = [
     tokens,
     shared,
+    findingStyles,
     css`
       :host {
         background: none;
@@ -78,20 +98,13 @@ export class DecisionElement extends LitElement {
       .legend {
         font-size: 0.8125rem;
       }
-      .needs li {
-        list-style: none;
-        padding: var(--s2) 0;
-        border-top: 1px solid var(--line);
-      }
-      .needs p {
-        overflow-wrap: anywhere;
-      }
     `,
   ];
 
   protected override willUpdate(changed: PropertyValues): void {
     if (changed.has("src") && this.src) void this.fetch();
     if (changed.has("columns") && this.columns) this.decode(this.columns);
+    else if (changed.has("advice")) this.showClosest();
     if (!this.matrix) return;
     const state = changed as Map<string, unknown>;
     if (state.has("matrix") || state.has("weights")) this.ranking = rank(this.matrix, this.weights);
@@ -105,12 +118,19 @@ export class DecisionElement extends LitElement {
     if (!matrix) return html`<p class="quiet" role="status">Loading …</p>`;
     return html`<div class="stack">
       <div class="stack tight">
+        ${this.advice ? adviceLine(this.advice) : nothing}
         <p class="sentence">${this.verdict(matrix)}</p>
         ${matrix.differences.length
           ? html`<p class="warn">⚠ Made again, it differs from what was decided: ${matrix.differences.join("; ")}</p>`
           : nothing}
         ${matrix.warnings.map((warning) => html`<p class="warn">⚠ ${warning}</p>`)}
       </div>
+      ${matrix.podFindings.length
+        ? html`<section class="card stack tight" aria-labelledby="whatever">
+            <h2 id="whatever">Whatever the node</h2>
+            ${findingList(matrix.podFindings, this.links)}
+          </section>`
+        : nothing}
       <div class="columns">
         <section class="card stack tight" aria-labelledby="funnel">
           <h2 id="funnel">Which nodes are feasible</h2>
@@ -120,6 +140,12 @@ export class DecisionElement extends LitElement {
             @mooring-filter=${(event: CustomEvent<string>) => void this.narrow(event.detail)}
           ></mooring-funnel>
         </section>
+        ${matrix.preemptionFindings.length
+          ? html`<section class="card stack tight" aria-labelledby="preemption">
+              <h2 id="preemption">What of preemption?</h2>
+              ${findingList(matrix.preemptionFindings, this.links)}
+            </section>`
+          : nothing}
         ${matrix.plugins.length ? this.weighing(matrix) : nothing} ${matrix.scored.length ? nothing : this.details(matrix)}
       </div>
       <section class="stack tight" aria-labelledby="nodes">
@@ -162,10 +188,18 @@ export class DecisionElement extends LitElement {
       this.matrix = decodeMatrix(columns);
       this.weights = weightsOf(this.matrix);
       [this.problem, this.pins, this.filter, this.labelled, this.filterProblem] = ["", [], "", undefined, ""];
-      this.node = this.nearest = this.matrix.feasible ? undefined : closestNode(this.matrix);
+      this.showClosest();
     } catch (error) {
       this.problem = (error as Error).message;
     }
+  }
+
+  /** Shows the node that the advice is about, else the one with the fewest things in the way. */
+  private showClosest(): void {
+    const { matrix, advice } = this;
+    if (!matrix || matrix.feasible) return void (this.node = this.nearest = undefined);
+    const advised = advice ? matrix.nodes.indexOf(advice.node) : -1;
+    this.node = this.nearest = advised < 0 ? closestNode(matrix) : advised;
   }
 
   private verdict(matrix: Matrix): TemplateResult {
@@ -301,10 +335,10 @@ export class DecisionElement extends LitElement {
   }
 
   private rejection(matrix: Matrix, node: number): TemplateResult | undefined {
-    const verdict = matrix.verdicts[node]!;
-    if (!verdict) return undefined;
-    const { plugin, reasons } = matrix.distinct[verdict]!;
-    const text = `${plugin ? `${plugin}: ` : ""}${(reasons ?? []).join(", ")}`;
+    if (!matrix.verdicts[node]) return undefined;
+    const text = findingsOf(matrix, node)
+      .map(({ plugin = "", message = "" }) => `${plugin ? `${plugin}: ` : ""}${message}`)
+      .join("; ");
     return html`<span class="bad" title=${text}>✕ ${text}</span>`;
   }
 
@@ -330,28 +364,18 @@ export class DecisionElement extends LitElement {
 
   private detail(matrix: Matrix, node: number): TemplateResult {
     const pinned = this.pins.includes(node);
-    const needs = requirements(matrix, node);
+    const found = findingsOf(matrix, node);
     return html`<section class="card stack tight" aria-labelledby="node">
       <div class="row between">
         <h2 id="node">${node === this.nearest ? "The closest: " : nothing}${matrix.nodes[node]}</h2>
         <button aria-pressed=${pinned} @click=${() => this.pin(node)}>${pinned ? "Pinned" : "Pin to compare"}</button>
       </div>
-      ${needs.length ? this.needs(needs) : this.place(matrix, node)} ${this.left(matrix, node)}
+      ${found.length
+        ? html`<p><span class="bad">✕ Rejected</span>: ${counted(found.length, "thing")} in the way</p>
+            ${findingList(found, this.links)}`
+        : this.place(matrix, node)}
+      ${this.left(matrix, node)}
     </section>`;
-  }
-
-  private needs(needs: ReturnType<typeof requirements>): TemplateResult {
-    return html`<p><span class="bad">✕ Rejected</span>. What it would take:</p>
-      <ul class="needs">
-        ${needs.map(
-          ({ plugin, reason, figures, step }) =>
-            html`<li>
-              <p><strong>${plugin || "mooring"}</strong>: ${reason}</p>
-              ${figures ? html`<p>${figures}</p>` : nothing}
-              <p class="quiet">${step}</p>
-            </li>`,
-        )}
-      </ul>`;
   }
 
   private place(matrix: Matrix, node: number): TemplateResult {

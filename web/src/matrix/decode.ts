@@ -1,11 +1,12 @@
 /** The columns of a decision as the matrix that the page works with. */
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
+import type { FindingJson } from "../contract/mooring/v1/findings_pb";
 import type { PodReferenceJson, ProvenanceJson } from "../contract/mooring/v1/objects_pb";
 import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import { decodeColumns, type Numbers } from "./columns";
 import { commonSuffix } from "./names";
-import type { Made, Matrix } from "./matrix";
+import type { Made, Matrix, PreemptionFinding } from "./matrix";
 
 /** The header of the gateway's columns, as server/mooring/web/columns.py has it. */
 interface Header {
@@ -23,6 +24,9 @@ interface Header {
   selected?: number;
   resources: { name: string; requested: number }[];
   warnings: string[];
+  findings?: FindingJson[];
+  podFindings?: FindingJson[];
+  preemptionFindings?: PreemptionFinding[];
   evaluated: number;
   feasible: number;
 }
@@ -58,6 +62,9 @@ export function decodeMatrix(buffer: ArrayBuffer): Matrix {
     selected: header.selected,
     ties: values("ties"),
     rejections: { nodes: values("rejections.nodes"), verdicts: values("rejections.verdicts") },
+    findings: { distinct: header.findings ?? [], nodes: values("findings.nodes"), indices: values("findings.indices") },
+    podFindings: header.podFindings ?? [],
+    preemptionFindings: header.preemptionFindings ?? [],
     resources: header.resources.map(({ name, requested }, index) => ({ name, requested, free: free(`free.${index}`) })),
     warnings: header.warnings,
     evaluated: header.evaluated,

@@ -1,6 +1,7 @@
 /** The nodes × plugins matrix of one decision, and the questions that the page asks it. */
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
+import type { FindingJson } from "../contract/mooring/v1/findings_pb";
 import type { PodReferenceJson, ProvenanceJson } from "../contract/mooring/v1/objects_pb";
 import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import type { Numbers } from "./columns";
@@ -20,6 +21,11 @@ export interface Resource {
   requested: number;
   /** One per node: what it has left. */
   free: Numbers;
+}
+
+export interface PreemptionFinding extends FindingJson {
+  /** Of how many nodes that is found; 0 = whatever the node. */
+  nodes: number;
 }
 
 /** Kept since it was made, made again as of then, or made now. */
@@ -52,6 +58,12 @@ export interface Matrix {
   ties: Numbers;
   /** Every rejection, also those after the first one of a node; empty where only the first is known. */
   rejections: { nodes: Numbers; verdicts: Numbers };
+  /** What plugins found about nodes, by position, ascending, and index into the distinct ones. */
+  findings: { distinct: FindingJson[]; nodes: Numbers; indices: Numbers };
+  /** What they found about the pod, whatever the node. */
+  podFindings: FindingJson[];
+  /** Why preemption does not help. */
+  preemptionFindings: PreemptionFinding[];
   resources: Resource[];
   warnings: string[];
   evaluated: number;
@@ -82,6 +94,36 @@ export function rejectionsOf(matrix: Matrix, node: number): VerdictJson[] {
 export function scoredIndex(matrix: Matrix, node: number): number {
   const index = lowerBound(matrix.scored, node);
   return matrix.scored[index] === node ? index : -1;
+}
+
+/**
+ * Returns what is in the way of the pod on a node: what the plugins found. A plugin that found nothing says its reasons instead.
+ */
+export function findingsOf(matrix: Matrix, node: number): FindingJson[] {
+  const { distinct, nodes, indices } = matrix.findings;
+  const found: FindingJson[] = [];
+  for (let index = lowerBound(nodes, node); nodes[index] === node; index++) found.push(distinct[indices[index]!]!);
+  const rejections = rejectionsOf(matrix, node).filter(({ plugin = "" }) => !found.some((one) => one.plugin === plugin));
+  return [...found, ...rejections.flatMap(({ plugin = "", reasons = [""] }) => reasons.map((message) => ({ plugin, message })))];
+}
+
+/** Returns the rejected node with the fewest things in the way; of those, the one that lacks the smallest share of what is asked. */
+export function closestNode(matrix: Matrix): number | undefined {
+  let best: number | undefined;
+  let [fewest, least] = [Infinity, Infinity];
+  for (let node = 0; node < matrix.nodes.length; node++) {
+    if (!matrix.verdicts[node]) continue;
+    const found = findingsOf(matrix, node);
+    const lack = found.length <= fewest ? found.reduce((sum, one) => sum + missingShare(one), 0) : Infinity;
+    if (found.length < fewest || (found.length === fewest && lack < least)) [best, fewest, least] = [node, found.length, lack];
+  }
+  return best;
+}
+
+/** Returns the part of what is asked for that is missing; 0 if nothing is counted. */
+function missingShare({ amounts }: FindingJson): number {
+  const [asked, taken, limit] = [Number(amounts?.asked ?? 0), Number(amounts?.taken ?? 0), Number(amounts?.limit ?? 0)];
+  return asked ? (asked + taken - limit) / asked : 0;
 }
 
 /** Returns where the first value that is not less than `wanted` stands in ascending `values`. */

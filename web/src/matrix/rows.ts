@@ -1,6 +1,6 @@
 /** Which nodes a table shows, and in which order. */
 
-import { type Matrix, rejectionsOf, scoredIndex } from "./matrix";
+import { findingsOf, type Matrix, rejectionsOf, scoredIndex } from "./matrix";
 import type { Ranking } from "./ranking";
 
 export interface Order {
@@ -53,5 +53,9 @@ function matcher(matrix: Matrix, words: string): (node: number) => boolean {
   if (!wanted) return () => true;
   const has = (text: string) => text.toLowerCase().includes(wanted);
   const matching = new Set(matrix.distinct.filter(({ plugin = "", reasons = [] }) => has(`${plugin}: ${reasons.join(", ")}`)));
-  return (node) => has(matrix.nodes[node]!) || rejectionsOf(matrix, node).some((verdict) => matching.has(verdict));
+  const found = new Set(matrix.findings.distinct.filter(({ plugin = "", message = "" }) => has(`${plugin}: ${message}`)));
+  return (node) =>
+    has(matrix.nodes[node]!) ||
+    rejectionsOf(matrix, node).some((verdict) => matching.has(verdict)) ||
+    (found.size > 0 && findingsOf(matrix, node).some((finding) => found.has(finding)));
 }

@@ -15,6 +15,8 @@ export interface Methods {
   "ClusterService/ListNodes": [cluster.ListNodesRequestJson, cluster.ListNodesResponseJson];
   "ClusterService/ListPendingPods": [cluster.ListPendingPodsRequestJson, cluster.ListPendingPodsResponseJson];
   "ClusterService/ListPods": [cluster.ListPodsRequestJson, cluster.ListPodsResponseJson];
+  "DecisionService/GetPodHistory": [decision.GetPodHistoryRequestJson, decision.GetPodHistoryResponseJson];
+  "DecisionService/GetTimeLine": [decision.GetTimeLineRequestJson, decision.GetTimeLineResponseJson];
   "DecisionService/ListDecisions": [decision.ListDecisionsRequestJson, decision.ListDecisionsResponseJson];
   "DecisionService/ListQueue": [decision.ListQueueRequestJson, decision.ListQueueResponseJson];
   "DecisionService/SummarizeReasons": [decision.SummarizeReasonsRequestJson, decision.SummarizeReasonsResponseJson];
@@ -23,6 +25,7 @@ export interface Methods {
   "PluginService/ListProfiles": [plugin.ListProfilesRequestJson, plugin.ListProfilesResponseJson];
   "SchedulingService/Schedule": [scheduling.ScheduleRequestJson, scheduling.ScheduleResponseJson];
   "SchedulingService/Explain": [scheduling.ExplainRequestJson, scheduling.ExplainResponseJson];
+  "SimulationService/AssignBlame": [simulation.AssignBlameRequestJson, simulation.AssignBlameResponseJson];
   "SimulationService/EstimateCapacity": [simulation.EstimateCapacityRequestJson, simulation.EstimateCapacityResponseJson];
   "SimulationService/SuggestChanges": [simulation.SuggestChangesRequestJson, simulation.SuggestChangesResponseJson];
   "SimulationService/ChangeSession": [simulation.ChangeSessionRequestJson, simulation.ChangeSessionResponseJson];

@@ -6,6 +6,8 @@ import { GatewayError } from "./gateway";
 interface Options<Key> {
   /** What the answer depends on; another one loads anew. */
   key?: () => Key;
+  /** Loads only when it is run. */
+  onRequest?: boolean;
   /** Loads again so many milliseconds after each answer, while the page is visible. */
   every?: number | (() => number);
 }
@@ -39,7 +41,8 @@ export class Loader<Value, Key = string> implements ReactiveController {
     this.value = this.error = undefined;
     this.answered = false;
     [this.begun, this.loadedKey] = [true, key];
-    void this.run();
+    if (this.options.onRequest) this.stop();
+    else void this.run();
   }
 
   hostDisconnected(): void {
@@ -53,6 +56,7 @@ export class Loader<Value, Key = string> implements ReactiveController {
     this.stop();
     const { signal } = (this.abort = new AbortController());
     this.loading = true;
+    if (this.options.onRequest) this.host.requestUpdate();
     try {
       const value = await this.load(signal);
       if (signal.aborted) return;
@@ -69,7 +73,7 @@ export class Loader<Value, Key = string> implements ReactiveController {
 
   /** Shows the answer, or that there is none yet, or why there is none. */
   show(render: (value: Value) => unknown): unknown {
-    if (!this.answered && !this.error) return html`<p class="quiet" role="status">Loading …</p>`;
+    if (!this.answered && !this.error) return this.loading || !this.options.onRequest ? html`<p class="quiet" role="status">Loading …</p>` : nothing;
     const failure = this.error ? failed(this.error, () => void this.run()) : nothing;
     return html`${failure}${this.answered ? render(this.value as Value) : nothing}`;
   }

@@ -3,6 +3,7 @@ import { customElement, query, state } from "lit/decorators.js";
 import { keyed } from "lit/directives/keyed.js";
 
 import { shared, tokens } from "../styles";
+import "../views/code";
 import "../views/decision";
 import "../views/decisions";
 import "../views/node";
@@ -40,6 +41,7 @@ const VIEWS: Record<string, View> = {
   profiles: { title: "Profiles", render: ({ query }) => html`<mooring-profiles .query=${query}></mooring-profiles>` },
   "what-if": { title: "What if", render: ({ query }) => html`<mooring-what-if .query=${query}></mooring-what-if>` },
   owners: { title: "", render: owners },
+  codes: { title: "", render: ({ path: [, name = ""] }) => html`<mooring-code .name=${name}></mooring-code>` },
   plugins: { title: "", render: ({ path: [, name = ""] }) => html`<mooring-plugin .name=${name}></mooring-plugin>` },
 };
 

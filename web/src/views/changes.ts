@@ -1,11 +1,11 @@
 import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { customElement, property } from "lit/decorators.js";
 
 import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
 import type { ChangeOptionJson, SuggestChangesResponseJson } from "../contract/mooring/v1/simulation_service_pb";
 import { counted } from "../matrix/amounts";
 import { call, GatewayError } from "../page/gateway";
-import { failed } from "../page/loader";
+import { Loader } from "../page/loader";
 import type { GroupName } from "../page/manifests";
 import { link } from "../page/route";
 import { podName } from "../page/words";
@@ -22,9 +22,10 @@ export class Changes extends LitElement {
   /** Whether it was asked for already: another pod is asked about at once. */
   @property({ type: Boolean }) asked = false;
 
-  @state() private found: Found | undefined;
-  @state() private asking = false;
-  @state() private error: Error | undefined;
+  private readonly found = new Loader<Found>(this, (signal) => this.ask(signal), {
+    key: () => JSON.stringify([this.pod, this.group, this.session]),
+    onRequest: true,
+  });
 
   static override styles = [
     shared,
@@ -41,36 +42,30 @@ export class Changes extends LitElement {
   ];
 
   protected override updated(changed: PropertyValues): void {
-    if (changed.has("pod") && this.asked) void this.ask();
+    if (changed.has("pod") && this.asked) void this.found.run();
   }
 
   protected override render(): TemplateResult {
     return html`<section class="card stack tight" aria-labelledby="changes">
       <div class="row between">
         <h2 id="changes">${this.group ? "What would make its group fit?" : "What would make it fit?"}</h2>
-        <button ?disabled=${this.asking || !this.pod} @click=${() => void this.ask()}>Find the fewest changes</button>
+        <button ?disabled=${this.found.loading || !this.pod} @click=${() => void this.found.run()}>Find the fewest changes</button>
       </div>
-      <div role="status" class="quiet">${this.asking ? "Trying on a copy of the cluster …" : nothing}</div>
-      ${this.error ? failed(this.error, () => void this.ask()) : nothing} ${this.found ? options(this.found) : nothing}
+      ${this.found.show(options)}
     </section>`;
   }
 
-  private async ask(): Promise<void> {
-    [this.asking, this.error, this.found] = [true, undefined, undefined];
-    try {
-      this.found = (await this.askGroup()) ?? { response: await call("SimulationService/SuggestChanges", { session: this.session, pod: this.pod! }) };
-    } catch (error) {
-      this.error = error as Error;
-    }
-    this.asking = false;
+  private async ask(signal: AbortSignal): Promise<Found> {
+    const { session, pod = {} } = this;
+    return (await this.askGroup(signal)) ?? { response: await call("SimulationService/SuggestChanges", { session, pod }, signal) };
   }
 
   /** Returns what would make the group fit; undefined = the pod is decided by itself: it has none, or groups are switched off. */
-  private async askGroup(): Promise<Found | undefined> {
+  private async askGroup(signal: AbortSignal): Promise<Found | undefined> {
     const { session, group } = this;
     if (!group) return undefined;
     try {
-      return { group, response: await call("SimulationService/SuggestChanges", { session, group }) };
+      return { group, response: await call("SimulationService/SuggestChanges", { session, group }, signal) };
     } catch (error) {
       if (error instanceof GatewayError && error.reason === "GROUPS_OFF") return undefined;
       throw error;

@@ -1,4 +1,4 @@
-import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
@@ -6,12 +6,14 @@ import "../elements/copy";
 import type { Copy } from "../elements/copy";
 import "../elements/decision";
 import { age, amount, duration } from "../matrix/amounts";
+import { LINKS } from "../page/advice";
 import { commandLine } from "../page/copies";
 import { address, call, decisionColumns, nodesWith } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link } from "../page/route";
 import { outcome, podName, quoted, word } from "../page/words";
 import { shared } from "../styles";
+import { lineStyles } from "./life";
 import "./manifest";
 
 /** A decision by its number, with the other attempts of its pod. */
@@ -29,42 +31,7 @@ export class DecisionView extends LitElement {
     key: () => podName(this.record.value?.pod),
   });
 
-  static override styles = [
-    shared,
-    css`
-      ol {
-        list-style: none;
-        display: flex;
-        overflow-x: auto;
-        padding: var(--s1) 0;
-      }
-      li {
-        flex: 0 0 auto;
-        border-top: 2px solid var(--edge);
-        padding: var(--s2) var(--s4) 0 0;
-        position: relative;
-      }
-      li::before {
-        content: "";
-        position: absolute;
-        top: -6px;
-        width: 10px;
-        height: 10px;
-        border-radius: 50%;
-        background: var(--raised);
-        border: 2px solid var(--edge);
-      }
-      li.now::before {
-        background: var(--accent);
-        border-color: var(--accent);
-      }
-      li a {
-        display: block;
-        max-width: 22rem;
-        overflow-wrap: anywhere;
-      }
-    `,
-  ];
+  static override styles = [shared, lineStyles];
 
   protected override willUpdate(changed: PropertyValues): void {
     if (changed.has("seq")) this.again = false;
@@ -82,7 +49,7 @@ export class DecisionView extends LitElement {
         </div>
       </div>
       ${this.record.show((decision) => (decision ? this.facts(decision) : nothing))}
-      ${this.columns.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith}></mooring-decision>`)}
+      ${this.columns.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith} .links=${LINKS}></mooring-decision>`)}
       ${this.columns.error && this.record.value ? now(this.record.value) : nothing}
       ${this.attempts.value && this.attempts.value.length > 1 ? this.timeline(this.attempts.value) : nothing}
       ${this.record.value ? manifest(this.record.value) : nothing}
@@ -96,6 +63,7 @@ export class DecisionView extends LitElement {
       ["Made", html`<time datetime=${decision.time!} title=${decision.time!}>${age(decision.time)} ago</time>`],
       ["Kind", word(decision.kind, "DECISION_KIND_")],
       ["Node", node ? html`<a href=${link(["nodes", node])}>${node}</a>` : ""],
+      ["Preempts", victims(decision)],
       ["Attempt", decision.attempt ? amount(decision.attempt) : ""],
       ["Waited", queueWait ? duration(queueWait) : ""],
       ["Took", duration(decision.duration)],
@@ -121,7 +89,7 @@ export class DecisionView extends LitElement {
   private timeline(attempts: DecisionJson[]): TemplateResult {
     return html`<section class="card stack tight" aria-labelledby="attempts">
       <h2 id="attempts">All decisions about this pod</h2>
-      <ol>
+      <ol class="line">
         ${attempts.map((decision, at) => {
           const [hash, before] = [decision, attempts[at - 1]].map((one) => one?.provenance?.configurationHash ?? "");
           const { mark, text, tone } = outcome(decision);
@@ -144,6 +112,14 @@ export class DecisionView extends LitElement {
     const filter = { namespace: pod.namespace ?? "", pod: pod.name ?? "" };
     return (await call("DecisionService/ListDecisions", { filter, limit: 50 }, signal)).decisions ?? [];
   }
+}
+
+/** The pods that have to end for this one, and where. */
+function victims({ victims: keys = [], nominatedNode = "", violatedBudgets = [] }: DecisionJson): unknown {
+  if (!keys.length) return "";
+  const budgets = violatedBudgets.length ? `, against ${violatedBudgets.join(", ")}` : "";
+  return html`${keys.map((key, at) => html`${at ? ", " : nothing}<a href=${LINKS.pod(key)}>${key}</a>`)} on
+    <a href=${link(["nodes", nominatedNode])}>${nominatedNode}</a>${budgets}`;
 }
 
 /** Leads to what is different in the configuration of now, or in that of a later decision. */

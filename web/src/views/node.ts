@@ -2,12 +2,13 @@ import { css, html, LitElement, nothing, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
 
 import type { DecisionJson, ReasonGroupJson } from "../contract/mooring/v1/decision_service_pb";
+import type { FindingJson } from "../contract/mooring/v1/findings_pb";
 import type { PodReferenceJson } from "../contract/mooring/v1/objects_pb";
 import type { ExplainResponseJson } from "../contract/mooring/v1/scheduling_service_pb";
-import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
 import "../elements/copy";
-import { nextStep } from "../matrix/advice";
+import { findingList, findingStyles } from "../elements/findings";
 import { amount, parseQuantity, quantity } from "../matrix/amounts";
+import { LINKS } from "../page/advice";
 import { copiesOf } from "../page/copies";
 import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
@@ -35,8 +36,8 @@ interface Facts {
 interface Verdict {
   pod: PodReferenceJson;
   count: number;
-  /** None where the node would take the pod. */
-  rejections: VerdictJson[];
+  /** What is in the way; none where the node would take the pod. */
+  findings: FindingJson[];
 }
 
 /** One node: what is left of it, why nothing lands on it, and what did. */
@@ -53,6 +54,7 @@ export class NodeView extends LitElement {
 
   static override styles = [
     shared,
+    findingStyles,
     css`
       .usage {
         display: grid;
@@ -157,17 +159,13 @@ function reasons(verdicts: Verdict[]): TemplateResult {
   if (!verdicts.length) return html`<p class="empty">✓ No pod waits for a node.</p>`;
   return html`<ul class="verdicts">
     ${verdicts.map(
-      ({ pod, count, rejections }) =>
+      ({ pod, count, findings }) =>
         html`<li class="stack tight">
           <p>
             <a href=${podLink(pod)}>${podName(pod)}</a>${count > 1 ? html` <span class="quiet">and ${amount(count - 1)} more</span>` : nothing}
-            ${rejections.length ? nothing : html`<span class="good">✓ would be taken</span>`}
+            ${findings.length ? nothing : html`<span class="good">✓ would be taken</span>`}
           </p>
-          ${rejections.map(
-            ({ plugin, reasons: texts = [] }) =>
-              html`<p><span class="bad">✕</span> <strong>${plugin}</strong>: ${texts.join(", ")}</p>
-                <p class="quiet">${nextStep(plugin, texts[0])}</p>`,
-          )}
+          ${findings.length ? findingList(findings, LINKS) : nothing}
         </li>`,
     )}
   </ul>`;
@@ -195,14 +193,17 @@ async function verdictsOf(name: string, signal: AbortSignal): Promise<Verdict[]>
   return Promise.all(
     asked.map(async ([{ podCount = 1 }, pod]) => {
       const answer = await explainOn(name, { reference: pod }, signal);
-      return { pod, count: podCount, rejections: allRejections(answer) };
+      return { pod, count: podCount, findings: inTheWay(answer) };
     }),
   );
 }
 
-function allRejections({ verdicts, rejections }: ExplainResponseJson): VerdictJson[] {
-  const indices = rejections?.verdicts ?? verdicts?.nodeVerdicts ?? [];
-  return [...new Set(indices)].filter(Boolean).map((index) => verdicts!.distinct![index]!);
+/** What the plugins found about the one node and the pod; a plugin that found nothing says its reasons instead. */
+function inTheWay({ verdicts, rejections, findings }: ExplainResponseJson): FindingJson[] {
+  const found = [...(findings?.ofPod ?? []), ...(findings?.distinct ?? [])];
+  const indices = [...new Set(rejections?.verdicts ?? verdicts?.nodeVerdicts ?? [])].filter(Boolean);
+  const said = indices.map((index) => verdicts!.distinct![index]!).filter(({ plugin }) => !found.some((one) => one.plugin === plugin));
+  return [...found, ...said.flatMap(({ plugin = "", reasons: texts = [] }) => texts.map((message) => ({ plugin, message })))];
 }
 
 function explainOn(name: string, pod: object, signal: AbortSignal): Promise<ExplainResponseJson> {

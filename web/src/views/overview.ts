@@ -10,6 +10,7 @@ import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link } from "../page/route";
 import { shared } from "../styles";
+import "./time_line";
 import { type Cause, causes, groupStyles, owner, reason } from "./reasons";
 
 const EVERY = 5_000;
@@ -105,6 +106,7 @@ export class Overview extends LitElement {
         </div>
         ${this.reasons.show((found) => this.causes(found))}
       </section>
+      <mooring-time-line></mooring-time-line>
     </div>`;
   }
 

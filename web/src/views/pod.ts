@@ -4,8 +4,9 @@ import { keyed } from "lit/directives/keyed.js";
 
 import type { DecisionJson, QueuedPodJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
-import "../elements/decision";
+import { type Advice, adviceLine } from "../elements/decision";
 import { age, amount } from "../matrix/amounts";
+import { adviceFor, LINKS } from "../page/advice";
 import { copiesOf } from "../page/copies";
 import { call, explainColumns, nodesWith, offers } from "../page/gateway";
 import { Loader } from "../page/loader";
@@ -13,8 +14,10 @@ import { getManifest, groupOf, type Manifest } from "../page/manifests";
 import { link } from "../page/route";
 import { quoted, word } from "../page/words";
 import { shared } from "../styles";
+import "./blame";
 import "./changes";
 import { decisionGrid } from "./decisions";
+import "./life";
 import "./manifest";
 import { ownerLink } from "./pod_list";
 import { wakes, wakingEvents } from "./queue";
@@ -35,6 +38,7 @@ export class Pod extends LitElement {
     every: 5_000,
   });
   private readonly manifest = new Loader(this, (signal) => getManifest("Pod", this.namespace, this.name, signal), { key: this.key });
+  private readonly advice = new Loader<Advice | undefined>(this, (signal) => adviceFor(this.question().pod, "", signal), { key: this.key });
   private readonly now = new Loader<ArrayBuffer>(this, (signal) => explainColumns(this.question(), signal), { key: this.key });
 
   static override styles = [shared];
@@ -52,11 +56,8 @@ export class Pod extends LitElement {
           ]}
         ></mooring-copy>
       </div>
-      ${this.owned(this.manifest.value)} ${this.queued.value ? this.place(this.queued.value) : nothing}
-      <section class="stack tight" aria-labelledby="attempts">
-        <h2 id="attempts">Decisions about it</h2>
-        ${this.attempts.show((attempts) => decisionGrid("Decisions about this pod, the newest first", attempts))}
-      </section>
+      ${this.advised()} ${this.owned(this.manifest.value)} ${this.queued.value ? this.place(this.queued.value) : nothing}
+      <mooring-life .namespace=${this.namespace} .name=${this.name}></mooring-life>
       <section class="stack tight" aria-labelledby="now">
         <div class="row between">
           <h2 id="now">Where it would go now</h2>
@@ -65,9 +66,13 @@ export class Pod extends LitElement {
             <a href=${link(["what-if"], { pod: this.key() })}>What if …</a>
           </span>
         </div>
-        ${this.now.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith}></mooring-decision>`)}
+        ${this.now.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith} .links=${LINKS}></mooring-decision>`)}
       </section>
       ${this.now.value && this.manifest.value ? this.changes(this.manifest.value) : nothing}
+      <section class="stack tight" aria-labelledby="attempts">
+        <h2 id="attempts">Decisions about it</h2>
+        ${this.attempts.show((attempts) => decisionGrid("Decisions about this pod, the newest first", attempts))}
+      </section>
       <mooring-manifest .namespace=${this.namespace} .name=${this.name}></mooring-manifest>
     </div>`;
   }
@@ -84,8 +89,23 @@ export class Pod extends LitElement {
     </dl>`;
   }
 
+  /** What would help a pod without a node, unless room is being made for it already. */
+  private advised(): unknown {
+    const { nominatedNode } = this.attempts.value?.[0] ?? {};
+    if (this.manifest.value?.spec?.nodeName) return nothing;
+    if (nominatedNode) return html`<p>→ Room is being made on <a href=${link(["nodes", nominatedNode])}>${nominatedNode}</a>: its victims have to end.</p>`;
+    return this.advice.value ? adviceLine(this.advice.value) : nothing;
+  }
+
   private changes(manifest: Manifest): unknown {
-    return keyed(this.key(), html`<mooring-changes .pod=${this.question().pod} .group=${groupOf(manifest)}></mooring-changes>`);
+    const { pod } = this.question();
+    return keyed(
+      this.key(),
+      html`<div class="columns">
+        <mooring-changes .pod=${pod} .group=${groupOf(manifest)}></mooring-changes>
+        <mooring-blame .pod=${pod}></mooring-blame>
+      </div>`,
+    );
   }
 
   private place(queued: QueuedPodJson): TemplateResult {

@@ -3,8 +3,9 @@
 import { css, html, nothing, type TemplateResult } from "lit";
 
 import type { ReasonGroupJson } from "../contract/mooring/v1/decision_service_pb";
-import { nextStep } from "../matrix/advice";
 import { age, amount, counted } from "../matrix/amounts";
+import { causeOf } from "../matrix/findings";
+import { LINKS } from "../page/advice";
 import { link } from "../page/route";
 import { podName, rejection } from "../page/words";
 import { ownerLink, podLink } from "./pod_list";
@@ -26,11 +27,12 @@ export interface Cause {
   podCount: number;
 }
 
-/** Returns the groups by their cause, that with the most pods first. Amounts in a reason don't make it another cause. */
+/** Returns the groups by their cause, that with the most pods first: by its code, or by its words if it has none. */
 export function causes(groups: readonly ReasonGroupJson[]): Cause[] {
   const found = new Map<string, Cause>();
   for (const group of groups) {
-    const key = [group.result, group.reason?.plugin, group.reason?.reason ?? group.message].join("\0");
+    const { plugin, reason: words, code } = group.reason ?? {};
+    const key = [group.result, plugin, code ?? words ?? group.message].join("\0");
     const cause = found.get(key) ?? { groups: [], podCount: 0 };
     cause.groups.push(group);
     cause.podCount += group.podCount ?? 0;
@@ -41,10 +43,23 @@ export function causes(groups: readonly ReasonGroupJson[]): Cause[] {
 
 /** Returns why the pods wait, and what to do. */
 export function reason(one: ReasonGroupJson): TemplateResult {
-  const nodes = one.reason?.nodeCount ? ` on ${counted(one.reason.nodeCount, "node")}` : "";
-  if (one.result === "DECISION_RESULT_SCHEDULED") return html`<p><span class="good">✓</span> ${one.message}${nodes}</p>`;
-  return html`<p><span class="bad">✕</span> <strong>${rejection(one.reason) || one.message}</strong>${nodes}</p>
-    <p>→ ${one.advice?.text ?? nextStep(one.reason?.plugin, one.reason?.reason)}</p>`;
+  const nodes = one.reason?.nodeCount ? counted(one.reason.nodeCount, "node") : "";
+  if (one.result === "DECISION_RESULT_SCHEDULED") return html`<p><span class="good">✓</span> ${one.message}${nodes && ` (${nodes} would do)`}</p>`;
+  return html`<p><span class="bad">✕</span> <strong>${rejection(one.reason) || one.message}</strong>${nodes && ` on ${nodes}`} ${codeLink(one)}</p>
+    <p>→ ${way(one)}</p>`;
+}
+
+function codeLink({ reason: found }: ReasonGroupJson): unknown {
+  const cause = causeOf({ code: found?.code });
+  return cause ? html`<a class="mono" href=${LINKS.code(cause)}>${cause}</a>` : nothing;
+}
+
+/** Returns what would help the first of the pods, as far as the server knows. */
+function way({ advice, advicePartial = false, nominatedCount = 0, examples: [first] = [] }: ReasonGroupJson): unknown {
+  if (advice) return advice.text;
+  if (nominatedCount) return `room is being made for ${counted(nominatedCount, "pod")}: victims have to end`;
+  if (!advicePartial) return "no set of changes was found with which it fits";
+  return html`there was no time to look for a way out: <a href=${podLink(first)}>ask for the fewest changes</a>`;
 }
 
 /** Returns the owner of a group's pods, with how many there are and some of them. */

@@ -9,8 +9,10 @@ import type {
   PlanRemovalResponseJson,
 } from "../contract/mooring/v1/simulation_service_pb";
 import type { VerdictJson } from "../contract/mooring/v1/verdicts_pb";
+import type { Advice } from "../elements/decision";
 import "../elements/decision";
 import { amount, counted } from "../matrix/amounts";
+import { adviceFor, LINKS } from "../page/advice";
 import { call, explainColumns } from "../page/gateway";
 import { failed, Loader } from "../page/loader";
 import { encoded, getManifest, type GroupName, groupOf, readObjects, readPod, toYaml } from "../page/manifests";
@@ -22,9 +24,10 @@ import "./changes";
 import { podLink } from "./pod_list";
 
 type Answer =
-  | { kind: "explanation"; columns: ArrayBuffer }
+  | { kind: "explanation"; columns: ArrayBuffer; advice: Advice | undefined }
   | { kind: "capacity"; found: EstimateCapacityResponseJson }
   | { kind: "removal"; found: PlanRemovalResponseJson }
+  | { kind: "drains"; found: NodeRemovalJson[] }
   | { kind: "groups"; found: PlanNodeGroupsResponseJson; like: string }
   | { kind: "pending"; rows: PendingRow[] }
   | { kind: "changes"; pod: PodSourceJson; group: GroupName | undefined };
@@ -37,6 +40,9 @@ interface PendingRow {
 }
 
 const SUGGESTED = 200;
+/** How many nodes are asked about in a call, and how many are shown. */
+const REMOVED_TOGETHER = 100;
+const BEST = 20;
 /** How many pending pods are placed at once. */
 const MOST_PENDING = 500;
 const CONFIGURATION = `apiVersion: kubescheduler.config.k8s.io/v1
@@ -194,6 +200,7 @@ export class WhatIf extends LitElement {
       </div>
       <div class="row">
         <button ?disabled=${!node} @click=${() => void this.askGroups()}>How many for the pending pods?</button>
+        <button @click=${() => void this.askDrains()}>Which node is best to drain?</button>
       </div>
       ${this.editor("Objects to add", "Manifests to add, YAML or JSON", this.objects, "Add them", (text) => (this.objects = text), this.addObjects)}
       ${this.editor(
@@ -271,10 +278,11 @@ export class WhatIf extends LitElement {
   }
 
   private shown(answer: Answer): TemplateResult {
-    if (answer.kind === "explanation") return html`<mooring-decision .columns=${answer.columns}></mooring-decision>`;
+    if (answer.kind === "explanation") return html`<mooring-decision .columns=${answer.columns} .advice=${answer.advice} .links=${LINKS}></mooring-decision>`;
     if (answer.kind === "changes")
       return html`<mooring-changes .pod=${answer.pod} .group=${answer.group} .session=${this.sandbox.session} asked></mooring-changes>`;
     if (answer.kind === "capacity") return capacity(answer.found);
+    if (answer.kind === "drains") return drains(answer.found);
     if (answer.kind === "groups") return nodeGroups(answer.found, answer.like);
     if (answer.kind === "pending") return placed(answer.rows);
     return html`<div class="stack">${(answer.found.nodes ?? []).map(removal)} ${pending(answer.found)}</div>`;
@@ -293,8 +301,10 @@ export class WhatIf extends LitElement {
 
   private askPlace(): Promise<void> {
     return this.attempt("Placing", async () => {
-      const columns = await explainColumns({ pod: await this.pod(), allRejections: true, session: this.sandbox.session });
-      this.answer = { kind: "explanation", columns };
+      const { session } = this.sandbox;
+      const pod = await this.pod();
+      const [columns, advice] = await Promise.all([explainColumns({ pod, allRejections: true, session }), adviceFor(pod, session)]);
+      this.answer = { kind: "explanation", columns, advice };
     });
   }
 
@@ -316,6 +326,18 @@ export class WhatIf extends LitElement {
     return this.attempt("Placing its pods", async () => {
       const found = await call("SimulationService/PlanRemoval", { session: this.sandbox.session, nodes: [this.node] });
       this.answer = { kind: "removal", found };
+    });
+  }
+
+  private askDrains(): Promise<void> {
+    return this.attempt("Trying each node", async () => {
+      const [names, found] = [this.nodes.value ?? [], [] as NodeRemovalJson[]];
+      const { session } = this.sandbox;
+      for (let at = 0; at < names.length; at += REMOVED_TOGETHER) {
+        const nodes = names.slice(at, at + REMOVED_TOGETHER);
+        found.push(...((await call("SimulationService/PlanRemoval", { session, nodes })).nodes ?? []));
+      }
+      this.answer = { kind: "drains", found: found.sort(byDisruption) };
     });
   }
 
@@ -442,6 +464,38 @@ function removal({ node, removable, landings = [], endingPodCount = 0, alone = [
           </li>`,
       )}
     </ul>
+  </section>`;
+}
+
+/** Orders nodes: those that can go come first, among these the least disruptive drains. */
+function byDisruption(one: NodeRemovalJson, other: NodeRemovalJson): number {
+  const keys = ({ removable = false, landings = [], alone = [] }: NodeRemovalJson) => [removable ? 0 : 1, landings.length, alone.length];
+  const [first, second] = [keys(one), keys(other)];
+  const at = first.findIndex((key, index) => key !== second[index]);
+  return at < 0 ? (one.node ?? "").localeCompare(other.node ?? "") : first[at]! - second[at]!;
+}
+
+function drains(found: readonly NodeRemovalJson[]): TemplateResult {
+  const going = found.filter(({ removable }) => removable).length;
+  return html`<section class="card stack tight" aria-labelledby="drains">
+    <h2 id="drains">${amount(going)} of ${counted(found.length, "node")} could be drained, each alone</h2>
+    <ol class="landings">
+      ${found.slice(0, BEST).map(
+        ({ node = "", removable, landings = [], alone = [], exhaustedBudgets = [] }) =>
+          html`<li>
+            <a href=${link(["what-if"], { node })}>${node}</a> ${removable ? html`<span class="good">✓ can go</span>` : html`<span class="bad">✕ stays</span>`}
+            <span class="quiet"
+              >${[
+                removable ? `${counted(landings.length, "pod")} would move` : verdictText(landings.find(({ node: target }) => !target)?.verdict),
+                alone.length ? counted(alone.length, "single replica") : "",
+                exhaustedBudgets.length ? `${exhaustedBudgets.join(", ")} allows no disruption` : "",
+              ]
+                .filter(Boolean)
+                .join(" · ")}</span
+            >
+          </li>`,
+      )}
+    </ol>
   </section>`;
 }
 

@@ -1,0 +1,23 @@
+/** The server's advice, and where findings link to. */
+
+import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
+import type { Advice } from "../elements/decision";
+import type { Links } from "../elements/findings";
+import { call } from "./gateway";
+import { link } from "./route";
+
+/** How long the server looks; most advice is remembered. */
+const TIME_LIMIT = "0.2s";
+
+export const LINKS: Links = {
+  pod: (key) => link(["pods", ...key.split("/")]),
+  code: (code) => link(["codes", code]),
+};
+
+/** Returns the cheapest set of changes with which the pod fits; undefined if none is known, or none is needed. */
+export async function adviceFor(pod: PodSourceJson, session: string, signal?: AbortSignal): Promise<Advice | undefined> {
+  const found = await call("SimulationService/SuggestChanges", { pod, session, timeLimit: TIME_LIMIT }, signal);
+  const [first] = found.options ?? [];
+  if (!first?.steps?.length || found.preemptionNode) return undefined;
+  return { text: first.text ?? "", node: first.node ?? "", complete: found.complete ?? false };
+}
