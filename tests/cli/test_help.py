@@ -116,7 +116,7 @@ def test_examples_run(
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("HOME", str(folder))
     words = [word.replace("~", str(folder)) for word in shlex.split(command)[1:]]
-    if words[0] in ONLY_PARSED or "--watch" in words or words[:2] == ["plugins", "bench"]:
+    if words[0] in ONLY_PARSED or {"--watch", "--compare"} & {*words} or words[:2] == ["plugins", "bench"]:
         _parser(words[:1]).parse_args(words)
         return
     words = [str(folder / "cluster.yaml") if word == "-" else word for word in words]

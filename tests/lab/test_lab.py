@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mooring.app.options import EngineOptions
 from mooring.framework import NodeInfo, Pod
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from mooring.testing.builders import node_manifest, pod_manifest
+from mooring_client.errors import CallFailedError
 from tests.fake_api_server import FakeApiServer
 from tests.recordings.recorded import record_churn
 
@@ -335,6 +337,60 @@ class TestFutures:
         found = lab.load(objects=[lab.node("plain"), tainted, waiting]).explain("train").what_would_it_take()
         assert found.columns["change"][0] == "tolerate nvidia.com/gpu=true:NoSchedule"
         assert (found.columns["node"][0], found.columns["kind"][0]) == ("gpu", "toleration")
+
+    def test_what_is_in_the_way(self) -> None:
+        found = cluster(*pods(1, cpu="64")).explain("p0").findings("n1")
+        assert repr(found) == "1 thing is in the way of default/p0"
+        [row] = found.frame.itertuples()
+        assert (row.plugin, row.code, row.subject, row.asked) == (
+            "NodeResourcesFit",
+            "NodeTooSmall",
+            "cpu",
+            64e3,
+        )
+
+    def test_what_is_to_blame(self) -> None:
+        found = cluster(*pods(1, cpu="64")).explain("p0").blame()
+        assert repr(found) == "default/p0: without rule NodeResourcesFit it would come out otherwise"
+        [row] = found.frame.itertuples(index=False)
+        assert row == (1, "rule", "NodeResourcesFit", "", "n1, n2", 2)
+
+    def test_how_full_nodes_are(self) -> None:
+        found = cluster(pod_manifest("there", requests={"cpu": "4"}, spec={"nodeName": "n1"})).usage()
+        assert repr(found) == "1 of 2 nodes are full"
+        assert tuple(found.frame.iloc[0]) == ("n1", "cpu", 4000, 4000, 100.0)
+
+    def test_where_more_pods_fit(self) -> None:
+        found = cluster().capacity(lab.pod("web", cpu="1"), by_node=True, limit=6)
+        assert found.frame.more.sum() == 6
+        assert set(found.frame.node) == {"n1", "n2"}
+
+    @pytest.mark.parametrize(
+        "empty",
+        [
+            pytest.param(lambda: cluster().capacity(lab.pod("w", cpu="99"), by_node=True), id="capacity"),
+            pytest.param(lambda: cluster(*pods(1)).change("p0"), id="change"),
+            pytest.param(lambda: cluster(*pods(1)).explain("p0").findings(), id="findings"),
+            pytest.param(lambda: lab.load().usage(), id="usage"),
+        ],
+    )
+    def test_empty_answers_have_the_dtypes_of_others(self, empty: Callable[[], lab.AnswerTable]) -> None:
+        found = empty()
+        assert dict(found.frame.dtypes.astype(str)) == dict(found.dtypes)
+
+    def test_a_server_that_does_not_answer(self) -> None:
+        with pytest.raises(CallFailedError, match="UNAVAILABLE"):
+            lab.RunningServer("127.0.0.1:1").history("web")
+
+    def test_a_plot_has_the_points_of_the_best_nodes_or_the_rejected_ones(self, tmp_path: Path) -> None:
+        points = cluster(*pods(1)).explain("p0").plot(most=1)
+        assert {row["node"] for row in next(iter(points.to_dict()["datasets"].values()))} == {"n1"}
+        rejected = cluster(*pods(1, cpu="64")).explain("p0").plot()
+        [row] = next(iter(rejected.to_dict()["datasets"].values()))
+        assert row == {"plugin": "NodeResourcesFit", "nodes": 2}
+        pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+        points.save(tmp_path / "points.svg")
+        assert (tmp_path / "points.svg").read_text().startswith("<svg")
 
     def test_figures_are_numbers_where_all_are_rejected_too(self) -> None:
         frame = cluster(lab.pod("huge", cpu="99")).explain("huge").frame

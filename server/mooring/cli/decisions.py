@@ -14,9 +14,10 @@ from mooring.cli import remote
 from mooring.cli.clusters import choose_server
 from mooring.cli.flags import SERVER, Commands, Flags, add_command, add_output, add_verbosity, pod_key
 from mooring.cli.output import Exit, complain, print_document
+from mooring.cli.past import show_comparison, show_time_line
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables.preemption import SHOWN_VICTIMS, first_sentence
-from mooring.cli.values import count, one_of, positive
+from mooring.cli.values import count, one_of, positive, seconds, words
 
 if TYPE_CHECKING:
     from mooring_client.v1 import decision_service_pb2 as pb
@@ -40,7 +41,9 @@ WIDE = ("PROFILE", "ATTEMPT", "FEASIBLE", "TOOK")
 _EXAMPLES = """examples:
   mooring decisions --limit 10                           the newest ones of a server on this machine
   mooring decisions --pod prod/web -o wide               all about one pod
-  mooring decisions --watch --result unschedulable       the next ones that find no node"""
+  mooring decisions --watch --result unschedulable       the next ones that find no node
+  mooring decisions --over 24h                           the last day, in twelve spans
+  mooring decisions --compare 7,12                       what moved the outcome"""
 
 
 def add(commands: Commands) -> None:
@@ -55,6 +58,9 @@ def add(commands: Commands) -> None:
     server.add("context", "NAME", "", "a context of the kubeconfig; default its current one")
     _add_filter(flags.group("Filter flags"))
     flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
+    flags.optional("over", "TIME", "the last TIME in spans: decisions, and why pods were pending", seconds)
+    text = "in what two decisions differ, and what moved the outcome"
+    flags.optional("compare", "SEQ,SEQ", text, _two_numbers)
     flags.switch("watch", "go on with the next decisions until Ctrl-C")
     add_output(flags, "wide")
     add_verbosity(flags)
@@ -79,6 +85,10 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     from mooring_client.v1 import decision_service_pb2 as pb
 
     choose_server(args)
+    if args.compare:
+        return show_comparison(args)
+    if args.over:
+        return show_time_line(args, selection_of(args).namespace)
     if args.node:
         args.node = _node_of(args)
     where = _filter(args)
@@ -171,6 +181,14 @@ def result_of(decision: pb.Decision) -> str:
         # The caller selects the node.
         return "feasible"
     return pb.DecisionResult.Name(decision.result).removeprefix("DECISION_RESULT_").lower()
+
+
+def _two_numbers(text: str) -> tuple[int, int]:
+    """Parse the numbers of two decisions, separated by a comma."""
+    numbers = words(text)
+    if len(numbers) != 2 or not all(map(str.isdecimal, numbers)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the numbers of two decisions, SEQ,SEQ")
+    return int(numbers[0]), int(numbers[1])
 
 
 def _node_of(args: argparse.Namespace) -> str:

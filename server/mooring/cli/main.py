@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 GROUPS = {
-    "Look into a cluster": ("explain", "why-pending", "decisions", "audit", "web", "mcp"),
+    "Look into a cluster": ("explain", "why-pending", "decisions", "nodes", "audit", "web", "mcp"),
     "Ask what would be": ("what-if", "schedule", "sweep", "replay"),
     "Run it": ("run", "serve", "scheduler", "record", "doctor"),
     "Configure and extend it": ("config", "plugins", "conformance"),

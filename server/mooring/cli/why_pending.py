@@ -30,6 +30,7 @@ from mooring.cli.flags import (
     pod_key,
 )
 from mooring.cli.output import Exit, complain, print_document, worst
+from mooring.cli.past import show_history
 from mooring.cli.selection import PodSelection, add_selection, selection_of
 from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import seconds
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     selection = selection_of(args)
     if args.history:
         if args.server and args.pod:
-            return _run_history(args)
+            return show_history(args)
         complain("--history needs a POD and --server ADDRESS: a process remembers what it did")
         return Exit.USAGE
     if not args.server:
@@ -115,41 +116,6 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
     else:
         print_document(args.output, groups)
     return _exit_code(groups)
-
-
-def _run_history(args: argparse.Namespace) -> int:
-    from mooring.cli.console import print_line, print_table
-    from mooring_client.v1 import decision_service_pb2 as pb
-
-    namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
-    request = pb.GetPodHistoryRequest(namespace=namespace, name=name)
-    found = remote.decide(args, "GetPodHistory", request)
-    moments = [
-        {
-            "time": each.time.ToJsonString(),
-            "kind": pb.PodMomentKind.Name(each.kind).removeprefix("POD_MOMENT_KIND_").lower(),
-            "text": each.text,
-            "seq": each.seq or None,
-        }
-        for each in found.moments
-    ]
-    if args.output != "table":
-        print_document(args.output, {"moments": moments, "since": list(found.since)})
-    elif not moments:
-        print_line(f"nothing is known of pod {namespace}/{name}")
-    else:
-        rows = [
-            (_moment_time(each.time), row["kind"], row["text"], str(row["seq"] or ""))
-            for each, row in zip(found.moments, moments, strict=True)
-        ]
-        print_table(("TIME", "WHAT", "WHY", "#DECISION"), rows)
-        if found.since:
-            print_line(f"since the last decision: {', '.join(found.since)}")
-    return Exit.OK
-
-
-def _moment_time(moment: Timestamp) -> str:
-    return moment.ToJsonString()[:19].replace("T", " ")
 
 
 def _exit_code(groups: Iterable[dict[str, Any]]) -> int:

@@ -9,23 +9,25 @@ Needs the extra ``lab`` for data frames and plots: ``pip install '.[lab]'`` in i
 everything works but what is called ``frame`` or ``plot``.
 """
 
-from mooring.lab.cluster import Cluster, load
+from mooring.lab.cluster import Cluster
 from mooring.lab.comparison import Comparison, Sweep, plot_runs, plot_series
 from mooring.lab.decision import Decision
-from mooring.lab.futures import FutureTable
+from mooring.lab.frames import AnswerTable
 from mooring.lab.measures import Measure, emptied, most_used, over, stdev, unplaced
-from mooring.lab.objects import node, pod, sample
+from mooring.lab.objects import load, node, pod, sample
 from mooring.lab.placing import Placed
 from mooring.lab.rules import Rule, export, filtering, scoring
+from mooring.lab.server import RunningServer
 
 __all__ = [
+    "AnswerTable",
     "Cluster",
     "Comparison",
     "Decision",
-    "FutureTable",
     "Measure",
     "Placed",
     "Rule",
+    "RunningServer",
     "Sweep",
     "emptied",
     "export",

@@ -16,9 +16,8 @@ from rich.progress import track
 
 from mooring.app.embedding import with_plugin
 from mooring.app.engine import Core, build_core, read_text, registry_of
-from mooring.app.offline import explain_in, manifests_of, place_in
+from mooring.app.offline import explain_in, place_in
 from mooring.app.options import EngineOptions
-from mooring.app.sources import api_server_to_read
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.manifests import objects_from
 from mooring.config import from_document
@@ -26,15 +25,14 @@ from mooring.config.documents import read_configuration
 from mooring.framework import Node, Pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.objects.node import HOSTNAME
-from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.lab.comparison import Comparison, Sweep
 from mooring.lab.decision import Decision
-from mooring.lab.futures import Futures, FutureTable
+from mooring.lab.frames import AnswerTable
+from mooring.lab.futures import Futures
 from mooring.lab.measures import USUAL, Measure
-from mooring.lab.placing import Placed
+from mooring.lab.placing import Placed, usage_of
 from mooring.lab.profiles import enabling, weighted
 from mooring.lab.rules import Rule
-from mooring.recordings.playback import Moment
 from mooring.runtime.answers import CycleOptions
 from mooring.runtime.profiles.profiles import oldest_first
 
@@ -46,50 +44,10 @@ Config = str | Path | Mapping[str, Any] | None
 _EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
-def load(
-    *paths: str | Path,
-    objects: Iterable[Mapping[str, Any]] = (),
-    kubeconfig: str | Path | None = None,
-    recording: str | Path | None = None,
-    at: str = "",
-    config: Config = None,
-    kube_version: str = DEFAULT_KUBE_VERSION,
-    feature_gates: Mapping[str, bool] | None = None,
-) -> Cluster:
-    """Load a cluster: of files, live or recorded, and whatever of these is given together.
-
-    Args:
-        paths: Files and folders of manifests, YAML or JSON, such as
-            ``kubectl get nodes,pods,pv,pvc,storageclasses -A -o json`` writes.
-        objects: Additional manifests, parsed to dicts.
-        kubeconfig: The live cluster of this file, which is read once; "" = that of the pod that this runs in,
-            else of kubectl's own file.
-        recording: The folder of a recording.
-        at: The moment of the recording, such as ``2026-11-24T12:00:00Z``; "" = its end.
-        config: The configuration that decides.
-        kube_version: The release that is followed.
-        feature_gates: Gates that differ from its defaults.
-
-    Raises:
-        InvalidArgumentError: A manifest can't be used, with every fault, or a kubeconfig, or a time.
-        MooringError: The API server doesn't say what there is, or the recording can't be read.
-    """
-    options = EngineOptions(kube_version=kube_version, feature_gates=feature_gates or {})
-    loaded: list[ClusterObject] = []
-    if paths:
-        loaded += manifests_of(paths, options.gates).objects
-    if kubeconfig is not None:
-        loaded += manifests_of(api_server_to_read(str(kubeconfig)), options.gates).objects
-    if recording is not None:
-        loaded += manifests_of(Moment.at(Path(recording), at), options.gates).objects
-    loaded += objects_from(objects, options.gates, settled=True).objects
-    return Cluster(loaded, options, config)
-
-
 class Cluster:
     """Objects, and a configuration that decides about them. It never changes: what alters it returns another.
 
-    Made by ``load``. For one thread at a time.
+    Made by ``lab.load``. For one thread at a time.
 
     Args:
         objects: The objects.
@@ -140,23 +98,30 @@ class Cluster:
         cycle = CycleOptions(always_score=True, all_rejections=True, beyond_nominated=True)
         pods = list(self._pods())
         found = explain_in(self._core.engine, pods, pod, profile=profile, seed=seed, cycle=cycle)
-        return Decision(found, lambda nodes: self.change(f"{found.namespace}/{found.name}", *nodes))
+        key = f"{found.namespace}/{found.name}"
+        return Decision(found, lambda nodes: self.change(key, *nodes), lambda node: self.blame(key, node))
 
-    def capacity(self, *shapes: Mapping[str, Any], seed: int = 0) -> FutureTable:
+    def capacity(
+        self, *shapes: Mapping[str, Any], by_node: bool = False, limit: int = 0, seed: int = 0
+    ) -> AnswerTable:
         """Return how many more pods of each shape fit, after the pending ones.
 
-        Columns: ``shape``, ``more``, and ``then``, the reason why no more do.
+        Columns: ``shape``, ``more``, and ``then``, the reason why no more do; by node ``shape``, ``node`` and
+        ``more``.
 
         Args:
             shapes: Pods, such as ``lab.pod("web", cpu="2")``.
+            by_node: Say how many each node takes.
+            limit: Count at most this many pods of a shape; 0 = a million.
             seed: Decides between nodes of equal totals.
 
         Raises:
             InvalidArgumentError: There is no shape, or one can't be used.
         """
-        return self._futures.capacity(_of(Pod, shapes, self._options), seed)
+        pods = _of(Pod, shapes, self._options)
+        return self._futures.capacity(pods, by_node=by_node, limit=limit, seed=seed)
 
-    def removal(self, *nodes: str, by: str = "drain", cumulative: bool = False, seed: int = 0) -> FutureTable:
+    def removal(self, *nodes: str, by: str = "drain", cumulative: bool = False, seed: int = 0) -> AnswerTable:
         """Return which nodes could go, the best one to drain first.
 
         Columns: ``node``, ``removable``, ``moved``, ``single replicas``, ``exhausted budgets``, ``why not``.
@@ -174,7 +139,7 @@ class Cluster:
 
     def node_groups(
         self, *nodes: Mapping[str, Any], prices: Mapping[str, float] | None = None, seed: int = 0
-    ) -> FutureTable:
+    ) -> AnswerTable:
         """Return how many nodes of each group the pending pods need.
 
         Columns: ``group``, ``nodes``, ``price`` and ``left over``.
@@ -189,7 +154,7 @@ class Cluster:
         """
         return self._futures.node_groups(_of(Node, nodes, self._options), prices or {}, seed)
 
-    def change(self, pod: str, *nodes: str, seed: int = 0) -> FutureTable:
+    def change(self, pod: str, *nodes: str, seed: int = 0) -> AnswerTable:
         """Return sets of changes after which a pod fits, the cheapest first.
 
         Columns: ``option``, ``node``, ``kind`` and ``change``.
@@ -203,6 +168,32 @@ class Cluster:
             NotFoundError: There is no such pod or node.
         """
         return self._futures.change(pod, nodes, seed)
+
+    def blame(self, pod: str, node: str = "", *, most: int = 2, seed: int = 0) -> AnswerTable:
+        """Return which pods, rules, gates and configuration cost the decision about a pod: the smallest sets
+        without which it comes out otherwise.
+
+        Columns: ``set``, ``kind`` (pod, rule, gate or configuration), ``name``, ``on`` (a pod's node), and
+        what comes out without the whole set: ``then``, some of the nodes, and ``nodes``, their number.
+
+        Args:
+            pod: "namespace/name", or a name in the namespace ``default``.
+            node: Why not this node? Default: why no node takes the pod, or why it goes where it goes.
+            most: The most inputs of a set, 1 to 3.
+            seed: Decides between nodes of equal totals.
+
+        Raises:
+            NotFoundError: There is no such pod or node.
+        """
+        return self._futures.blame(pod, node, most, seed)
+
+    def usage(self) -> AnswerTable:
+        """Return how full the nodes are by the requests of their pods, the fullest first.
+
+        Columns: ``node``, ``resource``, ``requested``, ``allocatable`` (CPU in thousandths, the rest in
+        units) and ``percent``.
+        """
+        return usage_of(self._core.state.snapshot.nodes)
 
     def place(self, *, seed: int = 0) -> Placed:
         """Return where the pending pods go, one after the other as in kube-scheduler's queue. More important

@@ -12,19 +12,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooring.framework import Code, Int32s
-from mooring.framework.errors import FailedPreconditionError, NotFoundError
-from mooring.lab.frames import Columns, Tabular, frame_of
-from mooring.lab.futures import FutureTable
+from mooring.framework.errors import FailedPreconditionError, NotFoundError, not_installed
+from mooring.lab.frames import AnswerTable, Columns, Tabular, frame_of
 from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import to_response
 from mooring.web.columns import encode
 from mooring_client.v1 import nodes_pb2, objects_pb2
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
 
 FIGURES = ("raw", "normalized", "weight", "weighted")
 """The columns that have numbers."""
+
+FINDINGS = {
+    **dict.fromkeys(("node", "plugin", "code", "subject"), "str"),
+    **dict.fromkeys(("asked", "taken", "limit"), "float64"),
+    **dict.fromkeys(("holders", "message"), "str"),
+}
+"""The columns of findings."""
 
 SHOWN_NODES = 20
 """The nodes that a notebook shows; all are in the frame."""
@@ -36,13 +43,17 @@ class Decision(Tabular):
     Args:
         explanation: With all rejections.
         changes: Returns changes after which the pod fits on one of some nodes, none = any.
+        blame: Returns what is to blame that the pod does not go to a node, "" = that it goes where it goes.
     """
 
     def __init__(
-        self, explanation: Explanation, changes: Callable[[Sequence[str]], FutureTable] | None = None
+        self,
+        explanation: Explanation,
+        changes: Callable[[Sequence[str]], AnswerTable] | None = None,
+        blame: Callable[[str], AnswerTable] | None = None,
     ) -> None:
         self._explanation = explanation
-        self._changes = changes
+        self._changes, self._blame = changes, blame
         self.document = explanation.document()
         """As ``mooring explain -o json`` prints it."""
 
@@ -82,7 +93,7 @@ class Decision(Tabular):
         """
         return frame_of(self.columns).astype(dict.fromkeys(FIGURES, "float64"))
 
-    def what_would_it_take(self, *nodes: str) -> FutureTable:
+    def what_would_it_take(self, *nodes: str) -> AnswerTable:
         """Return sets of changes after which the pod fits, as ``Cluster.change``.
 
         Args:
@@ -93,9 +104,22 @@ class Decision(Tabular):
             NotFoundError: There is no such node.
         """
         if self._changes is None:
-            text = "nothing is known about the cluster of this decision; use lab.load"
-            raise FailedPreconditionError(text, reason="REQUEST_INVALID")
+            raise _alone()
         return self._changes(nodes)
+
+    def blame(self, node: str = "") -> AnswerTable:
+        """Return which pods, rules, gates and configuration cost the decision, as ``Cluster.blame``.
+
+        Args:
+            node: Why not this node? Default: why no node takes the pod, or why it goes where it goes.
+
+        Raises:
+            FailedPreconditionError: The decision is not of a cluster of the lab.
+            NotFoundError: There is no such node.
+        """
+        if self._blame is None:
+            raise _alone()
+        return self._blame(node)
 
     def why_not(self, node: str) -> list[str]:
         """Return what every plugin that rejects the node says, as "plugin: reason"; none if it is feasible.
@@ -107,6 +131,25 @@ class Decision(Tabular):
             f"{status['plugin'] or 'mooring'}: {', '.join(status['reasons'])}"
             for status in self._node(node).get("rejections", ())
         ]
+
+    def findings(self, *nodes: str) -> AnswerTable:
+        """Return what is in the way of the pod: on some nodes, or on all and whatever the node.
+
+        Columns: ``node`` ("" = whatever the node), ``plugin``, ``code``, ``subject``, ``asked``, ``taken``
+        and ``limit`` (NaN if nothing is counted), ``holders`` and ``message``.
+
+        Args:
+            nodes: The nodes; default all.
+
+        Raises:
+            NotFoundError: There is no such node.
+        """
+        found = [] if nodes else [("", each) for each in self.document["findings"]]
+        for name in nodes or self.document["nodes"]:
+            found += [(name, each) for each in self._node(name).get("findings", ())]
+        things = "1 thing is" if len(found) == 1 else f"{len(found)} things are"
+        said = f"{things} in the way of {self._explanation.namespace}/{self._explanation.name}"
+        return AnswerTable.of(said, FINDINGS, [_finding_row(node, each) for node, each in found])
 
     def compare(self, node: str, other: str | None = None) -> dict[str, int]:
         """Return by plugin how many points ``node`` is ahead of ``other``, weighted; "total" is the sum.
@@ -128,6 +171,43 @@ class Decision(Tabular):
     def show(self) -> DecisionView:
         """Return all nodes and plugins as the page shows them: to sort, to compare, to weigh differently."""
         return DecisionView.of(self._explanation)
+
+    def plot(self, most: int = SHOWN_NODES) -> alt.Chart:
+        """Return a plot: the points that each plugin gives the best nodes.
+
+        If no node is feasible, it has the number of nodes that each plugin rejects.
+
+        Args:
+            most: At most this many nodes, those with the highest totals.
+
+        Raises:
+            FailedPreconditionError: altair or pandas is not installed.
+        """
+        try:
+            import altair as alt
+        except ImportError as error:
+            raise not_installed("altair", "lab") from error
+        frame = self.frame
+        scored = frame[frame.reason == ""]
+        if scored.empty:
+            counts = frame.groupby("plugin", as_index=False).agg(nodes=("node", "nunique"))
+            rejected: alt.Chart = (
+                alt.Chart(counts)
+                .mark_bar()
+                .encode(alt.X("nodes:Q", title="rejected nodes"), alt.Y("plugin:N", title="", sort="-x"))
+            )
+            return rejected.properties(width=420)
+        best = scored.groupby("node").weighted.sum().nlargest(most).index
+        points: alt.Chart = (
+            alt.Chart(scored[scored.node.isin(best)])
+            .mark_bar()
+            .encode(
+                alt.X("sum(weighted):Q", title="points"),
+                alt.Y("node:N", title="", sort="-x"),
+                alt.Color("plugin:N", title=""),
+            )
+        )
+        return points.properties(width=420)
 
     def _scored(self, name: str) -> dict[str, Any]:
         node = self._node(name)
@@ -167,6 +247,11 @@ class Decision(Tabular):
         return f"<p>{escape(repr(self))}</p>{table}{rest}"
 
 
+def _alone() -> FailedPreconditionError:
+    text = "nothing is known about the cluster of this decision; use lab.load"
+    return FailedPreconditionError(text, reason="REQUEST_INVALID")
+
+
 def _rows(name: str, node: dict[str, Any]) -> list[tuple[Any, ...]]:
     scores = [
         (name, plugin, of["raw"], of["normalized"], of["weight"], of["weighted"], Code.SUCCESS.label, "")
@@ -176,6 +261,13 @@ def _rows(name: str, node: dict[str, Any]) -> list[tuple[Any, ...]]:
         (name, status["plugin"], None, None, None, None, status["code"], ", ".join(status["reasons"]))
         for status in node.get("rejections", ())
     ]
+
+
+def _finding_row(node: str, finding: dict[str, Any]) -> tuple[Any, ...]:
+    amounts = finding["amounts"] or {}
+    counted = (amounts.get(name) for name in ("asked", "taken", "limit"))
+    holders = ", ".join(each["name"] for each in finding["holders"])
+    return node, finding["plugin"], finding["code"], finding["subject"], *counted, holders, finding["message"]
 
 
 def _html_row(name: str, node: dict[str, Any], plugins: list[str]) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import msgspec
@@ -14,36 +12,12 @@ from mooring.app.options import EngineOptions
 from mooring.app.what_if import Question, answered_over
 from mooring.framework import Node, Pod
 from mooring.framework.objects import Object
-from mooring.lab.frames import Columns, Tabular
+from mooring.lab.frames import AnswerTable
 from mooring_client.v1 import objects_pb2
 from mooring_client.v1 import simulation_service_pb2 as pb
 
 BY = {"drain": pb.REMOVAL_MODE_DRAIN, "deletion": pb.REMOVAL_MODE_DELETION}
 """How nodes are removed."""
-
-
-@dataclass(frozen=True, eq=False)
-class FutureTable(Tabular):
-    """The answer to a what-if question.
-
-    Attributes:
-        summary: The answer in a line.
-        table: Its columns.
-    """
-
-    summary: str
-    table: Columns
-
-    @property
-    def columns(self) -> Columns:
-        """The answer's columns."""
-        return self.table
-
-    def __repr__(self) -> str:
-        return self.summary
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.summary)}</p>{self.frame.to_html(index=False)}"
 
 
 class Futures:
@@ -58,18 +32,26 @@ class Futures:
     def __init__(self, core: Core, options: EngineOptions, pods: Sequence[Pod]) -> None:
         self._core, self._options, self._pods = core, options, pods
 
-    def capacity(self, shapes: Sequence[Pod], seed: int) -> FutureTable:
+    def capacity(self, shapes: Sequence[Pod], *, by_node: bool, limit: int, seed: int) -> AnswerTable:
         """As ``Cluster.capacity``."""
         sources = [objects_pb2.PodSource(object=_sent(shape)) for shape in shapes]
-        found = self._ask(pb.EstimateCapacityRequest(shapes=sources, seed=seed)).shapes
+        request = pb.EstimateCapacityRequest(shapes=sources, seed=seed, include_nodes=by_node, limit=limit)
+        found = self._ask(request).shapes
         rows = [
             (shape.metadata.name, each.count, each.end.message)
             for shape, each in zip(shapes, found, strict=True)
         ]
         said = ", ".join(f"{name}: {count} more" for name, count, _ in rows)
-        return _table(said, ("shape", "more", "then"), rows)
+        if not by_node:
+            return AnswerTable.of(said, {"shape": "str", "more": "int64", "then": "str"}, rows)
+        by_nodes = [
+            (shape.metadata.name, node.node, node.count)
+            for shape, each in zip(shapes, found, strict=True)
+            for node in each.nodes
+        ]
+        return AnswerTable.of(said, {"shape": "str", "node": "str", "more": "int64"}, by_nodes)
 
-    def removal(self, nodes: Iterable[str], *, by: str, cumulative: bool, seed: int) -> FutureTable:
+    def removal(self, nodes: Iterable[str], *, by: str, cumulative: bool, seed: int) -> AnswerTable:
         """As ``Cluster.removal``."""
         request = pb.PlanRemovalRequest(nodes=nodes, mode=BY[by], cumulative=cumulative, seed=seed)
         rows = [
@@ -85,10 +67,10 @@ class Futures:
         ]
         rows.sort(key=lambda row: (not row[1], row[2], row[3], row[0]))
         said = f"{sum(row[1] for row in rows)} of {len(rows)} nodes could go by {by}"
-        names = ("node", "removable", "moved", "single replicas", "exhausted budgets", "why not")
-        return _table(said, names, rows)
+        dtypes = {"node": "str", "removable": "bool", "moved": "int64", "single replicas": "int64"}
+        return AnswerTable.of(said, {**dtypes, "exhausted budgets": "str", "why not": "str"}, rows)
 
-    def node_groups(self, nodes: Sequence[Node], prices: Mapping[str, float], seed: int) -> FutureTable:
+    def node_groups(self, nodes: Sequence[Node], prices: Mapping[str, float], seed: int) -> AnswerTable:
         """As ``Cluster.node_groups``."""
         groups = [
             pb.NodeGroup(name=node.metadata.name, price=prices.get(node.metadata.name, 1.0), node=_sent(node))
@@ -97,9 +79,10 @@ class Futures:
         found = self._ask(pb.PlanNodeGroupsRequest(groups=groups, seed=seed))
         rows = [(each.group, each.node_count, each.price, len(each.left_over)) for each in found.options]
         said = f"{len(found.unplaced)} pods need more nodes"
-        return _table(said, ("group", "nodes", "price", "left over"), rows)
+        dtypes = {"group": "str", "nodes": "int64", "price": "float64", "left over": "int64"}
+        return AnswerTable.of(said, dtypes, rows)
 
-    def change(self, pod: str, nodes: Iterable[str], seed: int) -> FutureTable:
+    def change(self, pod: str, nodes: Iterable[str], seed: int) -> AnswerTable:
         """As ``Cluster.change``."""
         namespace, _, name = pod.rpartition("/")
         reference = objects_pb2.PodReference(namespace=namespace or "default", name=name)
@@ -112,9 +95,30 @@ class Futures:
             for number, each in enumerate(found.options, 1)
             for step in each.steps
         ]
-        first = "; ".join(what for number, _, _, what in rows if number == 1)
+        first = found.options[0].text if found.options else ""
         said = f"{pod}: {first or found.verdict.message or 'fits as it is'}"
-        return _table(said, ("option", "node", "kind", "change"), rows)
+        dtypes = {"option": "int64", "node": "str", "kind": "str", "change": "str"}
+        return AnswerTable.of(said, dtypes, rows)
+
+    def blame(self, pod: str, node: str, most: int, seed: int) -> AnswerTable:
+        """As ``Cluster.blame``."""
+        namespace, _, name = pod.rpartition("/")
+        reference = objects_pb2.PodReference(namespace=namespace or "default", name=name)
+        source = objects_pb2.PodSource(reference=reference)
+        found = self._ask(pb.AssignBlameRequest(pod=source, node=node, most=most, seed=seed))
+        rows = [
+            (number, _kind(each.kind), each.name, each.node, ", ".join(some.nodes), some.node_count)
+            for number, some in enumerate(found.sets, 1)
+            for each in some.inputs
+        ]
+        first = " and ".join(f"{kind} {name}" for number, kind, name, *_ in rows if number == 1)
+        said = (
+            f"{pod}: without {first} it would come out otherwise"
+            if first
+            else f"{pod}: no inputs are to blame"
+        )
+        dtypes = {"set": "int64", "kind": "str", "name": "str", "on": "str", "then": "str", "nodes": "int64"}
+        return AnswerTable.of(said, dtypes, rows)
 
     def _ask(self, request: Question) -> Any:
         return answered_over(self._core, self._options, self._pods, request)
@@ -124,8 +128,8 @@ def _sent(item: Object) -> objects_pb2.KubernetesObject:
     return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
 
 
-def _table(said: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> FutureTable:
-    return FutureTable(said, {name: [row[at] for row in rows] for at, name in enumerate(names)})
+def _kind(kind: pb.BlamedKind.ValueType) -> str:
+    return pb.BlamedKind.Name(kind).removeprefix("BLAMED_KIND_").lower()
 
 
 def _what(step: pb.ChangeStep) -> str:

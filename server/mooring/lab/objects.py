@@ -1,18 +1,65 @@
-"""Nodes, pods and a cluster to begin with."""
+"""Clusters to begin with, and nodes and pods for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from mooring.app.offline import manifests_of
 from mooring.app.options import EngineOptions
+from mooring.app.sources import api_server_to_read
+from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.manifests import objects_from
 from mooring.cluster.sources import sample_objects
-from mooring.lab.cluster import Cluster
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring.lab.cluster import Cluster, Config
+from mooring.recordings.playback import Moment
 
 Manifest = dict[str, Any]
 
 ROOM = {"cpu": "8", "memory": "32Gi", "pods": "110"}
 """The allocatable amounts of a node unless others are given."""
+
+
+def load(
+    *paths: str | Path,
+    objects: Iterable[Mapping[str, Any]] = (),
+    kubeconfig: str | Path | None = None,
+    recording: str | Path | None = None,
+    at: str = "",
+    config: Config = None,
+    kube_version: str = DEFAULT_KUBE_VERSION,
+    feature_gates: Mapping[str, bool] | None = None,
+) -> Cluster:
+    """Load a cluster: of files, live or recorded, and whatever of these is given together.
+
+    Args:
+        paths: Files and folders of manifests, YAML or JSON, such as
+            ``kubectl get nodes,pods,pv,pvc,storageclasses -A -o json`` writes.
+        objects: Additional manifests, parsed to dicts.
+        kubeconfig: The live cluster of this file, which is read once; "" = that of the pod that this runs in,
+            else of kubectl's own file.
+        recording: The folder of a recording.
+        at: The moment of the recording, such as ``2026-11-24T12:00:00Z``; "" = its end.
+        config: The configuration that decides.
+        kube_version: The release that is followed.
+        feature_gates: Gates that differ from its defaults.
+
+    Raises:
+        InvalidArgumentError: A manifest can't be used, with every fault, or a kubeconfig, or a time.
+        MooringError: The API server doesn't say what there is, or the recording can't be read.
+    """
+    options = EngineOptions(kube_version=kube_version, feature_gates=feature_gates or {})
+    loaded: list[ClusterObject] = []
+    if paths:
+        loaded += manifests_of(paths, options.gates).objects
+    if kubeconfig is not None:
+        loaded += manifests_of(api_server_to_read(str(kubeconfig)), options.gates).objects
+    if recording is not None:
+        loaded += manifests_of(Moment.at(Path(recording), at), options.gates).objects
+    loaded += objects_from(objects, options.gates, settled=True).objects
+    return Cluster(loaded, options, config)
 
 
 def sample() -> Cluster:

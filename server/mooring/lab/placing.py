@@ -12,7 +12,10 @@ from mooring.framework import Int64s, NodeTable
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import PODS
 from mooring.kernels.arrays import Float64s
-from mooring.lab.frames import Columns, Tabular
+from mooring.lab.frames import AnswerTable, Columns, Tabular
+
+FULL = 95.0
+"""From how many percent of a resource on a node is full."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,3 +92,19 @@ class Placed(Tabular):
         used = f"{len(set(placed))} of {len(self.node_names)} nodes"
         preempted = f", {len(self.preempted)} preempted" if self.preempted else ""
         return f"{len(placed)} of {len(self.pods)} pods placed on {used}{preempted}"
+
+
+def usage_of(table: NodeTable) -> AnswerTable:
+    """Return how full the nodes of a table are, the fullest first: a row for each resource of a node."""
+    rows = [
+        (table.names[row], name, requested, allocatable, 100 * requested / allocatable)
+        for name, at in table.resource_index.items()
+        for row in table.rows().tolist()
+        if (allocatable := int(table.allocatable[at, row]))
+        for requested in (int(table.requested[at, row]),)
+    ]
+    rows.sort(key=lambda row: (-row[4], row[0], row[1]))
+    full = len({node for node, *_, percent in rows if percent >= FULL})
+    dtypes = {"node": "str", "resource": "str", "requested": "int64", "allocatable": "int64"}
+    said = f"{full} of {len({row[0] for row in rows})} nodes are full"
+    return AnswerTable.of(said, {**dtypes, "percent": "float64"}, rows)
