@@ -47,7 +47,7 @@ PRIVATE = (
     "replay/",
     "sweeps/",
     "plugin_check/",
-    "extender_check/",
+    "conformance/",
     "client_check/",
     "testing/",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -104,6 +105,11 @@ class CountPerRackHosted(HostedPlugin):
         return "rack(s) had enough pods of the app" if full else None
 
 
+def whole(text: str) -> int:
+    """Return a whole number; 0 for another text, since users write any text into labels."""
+    return int(text) if re.fullmatch(r"-?[0-9]+", text) else 0
+
+
 class UnderlayLike(FilterPlugin[None], ScorePlugin[None], Pure):
     """As UnderlayIP: pods of one kind each take one of the addresses that a node has."""
 
@@ -122,7 +128,7 @@ class UnderlayLike(FilterPlugin[None], ScorePlugin[None], Pure):
         return max(self._left(pod, node), 0)
 
     def _left(self, pod: Pod, node: NodeInfo) -> int:
-        return int(node.labels.get(IPS, "2")) - self.there(pod, node)
+        return whole(node.labels.get(IPS, "2")) - self.there(pod, node)
 
 
 class UnderlayLikeHosted(HostedPlugin):
@@ -143,7 +149,7 @@ class UnderlayLikeHosted(HostedPlugin):
 
     def _left(self, node: Values) -> int:
         own, there = node[self.node_columns[1]], node[self.node_columns[2]]
-        return int("2" if own is None else own) - int(there or 0)
+        return whole("2" if own is None else str(own)) - int(there or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

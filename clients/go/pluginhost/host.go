@@ -167,11 +167,23 @@ func Serve(ctx context.Context, address, version string, plugins ...Plugin) erro
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.UnaryInterceptor(recovering))
 	pluginhostv1.RegisterPluginHostServiceServer(server, host)
 	stop := context.AfterFunc(ctx, server.Stop)
 	defer stop()
 	return server.Serve(listener)
+}
+
+// recovering fails the call of a rule that panics, and no other one.
+func recovering(
+	ctx context.Context, request any, _ *grpc.UnaryServerInfo, answer grpc.UnaryHandler,
+) (answered any, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = status.Errorf(codes.Unknown, "panic: %v", why)
+		}
+	}()
+	return answer(ctx, request)
 }
 
 func listen(address string) (net.Listener, error) {

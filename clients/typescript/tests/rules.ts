@@ -15,7 +15,8 @@ const REQUESTED = "requested[memory]";
 
 const maintained = (no: Rejection) => (_: Values, node: Values) => node.text(GPU) ? no : undefined;
 
-const left = (node: Values) => (node.has(WEIGHT) ? Number(node.text(WEIGHT)) : 2) - node.number(ON_HOST);
+const whole = (text: string) => /^-?[0-9]+$/.test(text) ? Number(text) : 0;
+const left = (node: Values) => (node.has(WEIGHT) ? whole(node.text(WEIGHT)) : 2) - node.number(ON_HOST);
 
 function underlay(pod: Values, node: Values): Rejection | undefined {
   if (!pod.has(USES) || pod.text("spec.hostNetwork") === "true") return undefined;

@@ -1,4 +1,4 @@
-"""``mooring conformance``: checks a client of mooring, or an extender of kube-scheduler."""
+"""``mooring conformance``: checks clients of mooring, extenders of kube-scheduler, and hosts of plugins."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mooring.cli.console import print_line, print_table, with_bar
 from mooring.cli.flags import Commands, Flags, add_command, add_manifests, add_output
 from mooring.cli.junit import JunitCase, junit
 from mooring.cli.output import Exit, print_document
-from mooring.cli.values import positive, seconds
+from mooring.cli.values import mapping, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from mooring.client_check.cases import ContractCase
     from mooring.config.types import ExtenderStanza
-    from mooring.extender_check.running import AnswerTimes, CheckOutcome
+    from mooring.conformance.checks import AnswerTimes, CheckOutcome
 
 _MOST_FAULTS = 5
 
@@ -34,12 +34,16 @@ _EXTENDER = """examples:
   mooring conformance extender http://127.0.0.1:8888 --manifests nodes.yaml
   mooring conformance extender kube-scheduler.yaml --junit report.xml"""
 
+_HOST = """examples:
+  mooring conformance host unix:/run/rack/host.sock
+  mooring conformance host 127.0.0.1:7070 --args '{Rack: {label: rack}}' --act --junit report.xml"""
+
 _STYLES = {"passed": "green", "advised": "yellow", "failed": "red", "skipped": "dim"}
 
 
 def add(commands: Commands) -> None:
     """Declare the command and its verb."""
-    text = "check a client of mooring, or an extender of kube-scheduler"
+    text = "check a client of mooring, an extender of kube-scheduler, or a host of plugins"
     verbs: Commands = add_command(commands, "conformance", text, _CLIENT).add_subparsers(
         dest="verb", required=True, metavar="VERB"
     )
@@ -54,6 +58,7 @@ def add(commands: Commands) -> None:
     add_output(flags)
     parser.set_defaults(run=_client)
     _add_extender(verbs)
+    _add_host(verbs)
 
 
 def _add_extender(verbs: Commands) -> None:
@@ -77,6 +82,20 @@ def _add_extender(verbs: Commands) -> None:
     flags.add("junit", "FILE", "", "write there a report as JUnit has it")
     add_output(flags)
     parser.set_defaults(run=_extender)
+
+
+def _add_host(verbs: Commands) -> None:
+    text = "check a host of plugins against the contract by which mooring calls it"
+    parser = add_command(verbs, "host", text, _HOST)
+    parser.add_argument("address", metavar="ADDRESS", help="unix:PATH, or a loopback HOST:PORT")
+    flags = Flags(parser)
+    flags.add("args", "YAML", "", "the arguments of its plugins, by their names", mapping)
+    flags.add("evaluate-timeout", "TIME", "100ms", "how long mooring waits for an answer", seconds)
+    flags.switch("act", "also call Reserve and Unreserve, for a pod and a node that do not exist")
+    flags.add("case", "NAME", "", "checks whose names begin with this; default: all")
+    flags.add("junit", "FILE", "", "write there a report as JUnit has it")
+    add_output(flags)
+    parser.set_defaults(run=_host)
 
 
 def _client(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
@@ -153,13 +172,11 @@ def _stanzas(args: argparse.Namespace) -> dict[str, ExtenderStanza]:
 
 
 def _extender(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
-    import msgspec
-
     from mooring.cluster.manifests.documents import read_paths
-    from mooring.extender_check.asked import AskedExtender
-    from mooring.extender_check.checks import CHECKS
-    from mooring.extender_check.running import answer_times, outcomes
-    from mooring.extender_check.sample import generated, sample_of
+    from mooring.conformance.checks import answer_times, outcomes
+    from mooring.conformance.extender.asked import AskedExtender
+    from mooring.conformance.extender.checks import CHECKS
+    from mooring.conformance.extender.sample import generated, sample_of
     from mooring.scheduler.extender import build_transport
 
     sample = sample_of(read_paths(args.manifests)) if args.manifests else generated(args.nodes)
@@ -168,11 +185,32 @@ def _extender(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     for path, stanza in _stanzas(args).items():
         extender = AskedExtender(stanza, build_transport(stanza, path), sample, args.idle)
         extender.check_reachable()
-        played += with_bar(outcomes(extender, args.case), len(CHECKS), "asking", many=1)
+        played += with_bar(outcomes(CHECKS, extender, args.case), len(CHECKS), "asking", many=1)
         times += answer_times(extender)
+    return _report(args, "extender", played, times)
+
+
+def _host(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
+    from mooring.config.types import PluginHostStanza
+    from mooring.conformance.checks import answer_times, outcomes
+    from mooring.conformance.host.asked import AskedHost
+    from mooring.conformance.host.checks import CHECKS
+
+    stanza = PluginHostStanza(args.address, evaluate_timeout=timedelta(seconds=args.evaluate_timeout))
+    host = AskedHost(stanza, args.args, acts=args.act)
+    host.check_reachable()
+    played = list(with_bar(outcomes(CHECKS, host, args.case), len(CHECKS), "asking", many=1))
+    return _report(args, "host", played, answer_times(host))
+
+
+def _report(
+    args: argparse.Namespace, suite: str, played: Sequence[CheckOutcome], times: Sequence[AnswerTimes]
+) -> int:
+    import msgspec
+
     if args.junit:
         reported = [_reported(outcome) for outcome in played]
-        Path(args.junit).write_text(junit("extender", reported), encoding="utf-8")
+        Path(args.junit).write_text(junit(suite, reported), encoding="utf-8")
     if args.output == "table":
         _show_checks(played, times)
     else:
@@ -186,7 +224,7 @@ def _reported(outcome: CheckOutcome) -> JunitCase:
     if outcome.result == "failed":
         return replace(case, faults=outcome.faults)
     passed = outcome.result == "passed"
-    return replace(case, skipped="" if passed else "; ".join(outcome.faults) or "not its verb")
+    return replace(case, skipped="" if passed else "; ".join(outcome.faults) or "it lacks what is checked")
 
 
 def _show_checks(played: Sequence[CheckOutcome], times: Sequence[AnswerTimes]) -> None:
@@ -209,6 +247,6 @@ def _show_checks(played: Sequence[CheckOutcome], times: Sequence[AnswerTimes]) -
     print_line("")
     for taken in times:
         took = f"median {taken.median * 1e3:.1f} ms, longest {taken.longest * 1e3:.1f} ms"
-        print_line(f"{taken.verb} of {taken.nodes:,} nodes: {took}")
+        print_line(f"{taken.call} about {taken.nodes:,} nodes: {took}")
     counts = Counter[str](each.result for each in played)
     print_line(", ".join(f"{counts[result]} {result}" for result in _STYLES if counts[result]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from mooring.cli.flags import (
     search_working_directory,
 )
 from mooring.cli.output import Exit, print_document
-from mooring.cli.values import positive
+from mooring.cli.values import mapping, positive
 from mooring.framework import CacheablePlugin, Pure
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _add_subject(parser: argparse.ArgumentParser, run: Any) -> None:
     )
     flags = Flags(parser)
     add_plugin_hosts(flags)
-    flags.add("args", "YAML", "", "its arguments, as in pluginConfig", _mapping)
+    flags.add("args", "YAML", "", "its arguments, as in pluginConfig", mapping)
     flags.add(
         "cluster", "SOURCE", "", "a file, kubernetes[:KUBECONFIG] or recording:DIR[@TIME]; default: made up"
     )
@@ -138,18 +138,6 @@ def _subject(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Sub
         choose_cluster(args)
         dump = manifests_of(args.manifests, engine.gates).objects
     return Subject.named(args.subject, args.args, engine), dump
-
-
-def _mapping(text: str) -> Mapping[str, Any]:
-    from mooring.documents import read_document
-
-    try:
-        value = read_document(text) if text else {}
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not YAML: {error}") from None
-    if not isinstance(value, Mapping):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a mapping, such as {{label: example.com/rack}}")
-    return value
 
 
 def _show(subject: Subject, findings: Sequence[PluginFault], impure: Sequence[PluginFault]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mooring.framework import KubeVersion
@@ -107,3 +107,16 @@ def kube_version(text: str) -> str:
         return str(KubeVersion.parse(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def mapping(text: str) -> Mapping[str, Any]:
+    """Read a YAML mapping; "" is an empty one."""
+    from mooring.documents import read_document
+
+    try:
+        value = read_document(text) if text else {}
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not YAML: {error}") from None
+    if not isinstance(value, Mapping):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a mapping, such as {{label: example.com/rack}}")
+    return value

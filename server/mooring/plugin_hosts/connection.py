@@ -96,6 +96,11 @@ def check_address(address: str) -> None:
         )
 
 
+def open_channel(address: str) -> grpc.Channel:
+    """Return a channel to the host that listens there, with mooring's options."""
+    return grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+
+
 class HostConnection:
     """The connection to one host. Safe from any thread.
 
@@ -122,7 +127,7 @@ class HostConnection:
         self._failures = 0
         self._closed = threading.Event()
         self._wanted = threading.Event()
-        self._channel = grpc.insecure_channel(options.address, options=_CHANNEL_OPTIONS)
+        self._channel = open_channel(options.address)
         self._stub = PluginHostServiceStub(self._channel)
         self._evaluate = self._channel.unary_unary(
             _EVALUATE,

@@ -22,7 +22,8 @@ final class Rules {
   }
 
   private static long left(Values node) {
-    return (node.has(WEIGHT) ? Long.parseLong(node.text(WEIGHT)) : 2) - node.number(ON_HOST);
+    var own = node.has(WEIGHT) ? node.text(WEIGHT) : "2";
+    return (own.matches("-?[0-9]+") ? Long.parseLong(own) : 0) - node.number(ON_HOST);
   }
 
   private static Rejection underlay(Values pod, Values node) {

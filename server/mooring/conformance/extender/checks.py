@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
-from mooring.extender_check import answers, endurance, victims
-from mooring.extender_check.asked import AskedExtender
+from mooring.conformance.checks import Check
+from mooring.conformance.extender import answers, endurance, victims
 
 _FILTER_REPEATS: Final = "filter-repeats"
 _SCORES_REPEAT: Final = "prioritize-repeats"
@@ -21,31 +20,6 @@ _CALL: Final = "callExtenders in pkg/scheduler/framework/preemption/preemption.g
 _NOMINATED: Final = "evaluateNominatedNode in pkg/scheduler/schedule_one.go"
 _TRANSPORT: Final = "DefaultTransport in Go's net/http"
 _ISSUES: Final = "reported by users of extenders"
-
-
-class Check(NamedTuple):
-    """One rule.
-
-    Attributes:
-        name: Unique among all.
-        verb: The verb that it needs, as the stanza's field without ``_verb``; "" = one that asks.
-        run: Yields what is wrong, a sentence each; the first line of its docstring is the rule.
-        source: The origin of the rule.
-        must: Whether scheduling breaks without it; else only people lose by it.
-        needs: The check without whose success this one says nothing; "" = none.
-    """
-
-    name: str
-    verb: str
-    run: Callable[[AskedExtender], Iterable[str]]
-    source: str
-    must: bool = True
-    needs: str = ""
-
-    @property
-    def rule(self) -> str:
-        """Return what an extender must do, or should."""
-        return (self.run.__doc__ or "").partition("\n")[0]
 
 
 CHECKS: Final = (

@@ -16,13 +16,13 @@ import pytest
 
 from mooring.cli.main import main
 from mooring.cluster.manifests.documents import read_text
-from mooring.extender_check.asked import AskedExtender
-from mooring.extender_check.checks import CHECKS
-from mooring.extender_check.running import CheckOutcome, answer_times, outcomes
-from mooring.extender_check.sample import generated, sample_of
+from mooring.conformance.checks import CheckOutcome, answer_times, outcomes
+from mooring.conformance.extender.asked import AskedExtender
+from mooring.conformance.extender.checks import CHECKS
+from mooring.conformance.extender.sample import generated, sample_of
 from mooring.framework.errors import InvalidArgumentError
 from mooring.scheduler.extender import build_transport
-from tests.extender_check.servers import serving
+from tests.conformance.servers import serving
 from tests.scheduler.extenders import stanza
 
 VERBS = ("filter", "prioritize", "preempt", "bind")
@@ -250,10 +250,10 @@ def wrong(played: Iterable[CheckOutcome]) -> dict[str, list[str]]:
 def test_a_right_extender_passes(cached: bool) -> None:
     with serving(GOOD) as url:
         extender = asked(url, cached=cached)
-        played = list(outcomes(extender))
+        played = list(outcomes(CHECKS, extender))
     assert wrong(played) == {}
     assert {outcome.result for outcome in played} == {"passed"}
-    assert {each.verb for each in answer_times(extender)} == {"filter", "prioritize"}
+    assert {each.call for each in answer_times(extender)} == {"filter", "prioritize"}
 
 
 @pytest.mark.parametrize(
@@ -261,19 +261,19 @@ def test_a_right_extender_passes(cached: bool) -> None:
 )
 def test_each_planted_fault_is_found(check: str, verb: str, answer: Any) -> None:
     with serving({**GOOD, verb: answer}) as url:
-        assert check in wrong(outcomes(asked(url), check))
+        assert check in wrong(outcomes(CHECKS, asked(url), check))
 
 
 @pytest.mark.parametrize(("manner", "check"), MANNERS_FOUND.items(), ids=MANNERS_FOUND)
 def test_each_bad_manner_is_found(manner: str, check: str) -> None:
     with serving(GOOD, manner) as url:
-        assert check in wrong(outcomes(asked(url, seconds=0.5), check))
+        assert check in wrong(outcomes(CHECKS, asked(url, seconds=0.5), check))
 
 
 def test_nodes_that_go_back_as_names_are_found() -> None:
     answer = changed(good_filter, Nodes=None, NodeNames=_asked)
     with serving({**GOOD, "filter": answer}) as url:
-        assert "filter-form" in wrong(outcomes(asked(url, cached=False), "filter-form"))
+        assert "filter-form" in wrong(outcomes(CHECKS, asked(url, cached=False), "filter-form"))
 
 
 def test_each_check_has_a_planted_fault() -> None:
@@ -285,7 +285,7 @@ def test_checks_of_missing_verbs_are_skipped() -> None:
     with serving({"filter": good_filter}) as url:
         extender = asked(url)
         alone = replace(extender.stanza, prioritize_verb="", preempt_verb="", bind_verb="")
-        played = list(outcomes(replace(extender, stanza=alone)))
+        played = list(outcomes(CHECKS, replace(extender, stanza=alone)))
     others = ("prioritize", "preempt", "bind")
     assert {each.result for each in played if each.name.startswith(others)} == {"skipped"}
     assert {each.result for each in played if not each.name.startswith(others)} == {"passed"}
@@ -293,7 +293,7 @@ def test_checks_of_missing_verbs_are_skipped() -> None:
 
 def test_answers_that_vary_are_not_compared() -> None:
     with serving({**GOOD, "filter": counted(moving)}) as url:
-        results = {outcome.name: outcome.result for outcome in outcomes(asked(url), "filter")}
+        results = {outcome.name: outcome.result for outcome in outcomes(CHECKS, asked(url), "filter")}
     assert results["filter-repeats"] == "failed"
     assert results["filter-casing"] == results["filter-nulls"] == "skipped"
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from mooring.extender_check.asked import AskedExtender
-from mooring.extender_check.sample import Json, folded
+from mooring.conformance.extender.asked import AskedExtender
+from mooring.conformance.extender.sample import Json, folded
 from mooring.scheduler.extender import wire
 
 _VICTIMS: Final = 2

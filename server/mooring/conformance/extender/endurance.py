@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from mooring.extender_check.asked import AskedExtender, CallFailedError, fields_of
-from mooring.extender_check.sample import Json
+from mooring.conformance.checks import CallFailedError
+from mooring.conformance.extender.asked import AskedExtender, fields_of
+from mooring.conformance.extender.sample import Json
 
 _AT_ONCE: Final = 16
 _TIMED_CALLS: Final = 20

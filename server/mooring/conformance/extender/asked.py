@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mooring.config.types import ExtenderStanza
-from mooring.extender_check.sample import ExtenderSample, Json
+from mooring.conformance.checks import CallFailedError
+from mooring.conformance.extender.sample import ExtenderSample, Json
 from mooring.framework.errors import InvalidArgumentError
 from mooring.http_client.answers import HttpAnswer
 from mooring.http_client.origin import HttpConnection
@@ -21,10 +22,6 @@ from mooring.scheduler.extender.transport import Transport, TransportError
 _OK: Final = 200
 
 T = TypeVar("T")
-
-
-class CallFailedError(Exception):
-    """A call that has no answer, or one that kube-scheduler can't use; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +41,15 @@ class AskedExtender:
     sample: ExtenderSample
     idle: float = 6.0
     seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of nodes in a long call."""
+        return len(self.sample.nodes)
+
+    def serves(self, part: str) -> bool:
+        """Return whether it has a verb, given as the stanza's field without ``_verb``; "" = one that asks."""
+        return bool(getattr(self.stanza, f"{part}_verb") if part else self.question_verb)
 
     def check_reachable(self) -> None:
         """Connect once.

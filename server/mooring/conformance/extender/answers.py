@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
-from mooring.extender_check.asked import AskedExtender, CallFailedError, fields_of
-from mooring.extender_check.sample import Json, folded, from_later, with_nulls
+from mooring.conformance.checks import CallFailedError
+from mooring.conformance.extender.asked import AskedExtender, fields_of
+from mooring.conformance.extender.sample import Json, folded, from_later, with_nulls
 from mooring.runtime.profiles.extender import FilterAnswer
 
 _HIGHEST_SCORE: Final = 10
