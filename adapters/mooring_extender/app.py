@@ -288,7 +288,7 @@ class ExtenderApp:
         asked: Question = await self._read(self._questions.read, call.body)
         profile = await self._profile(call)
         self._prefetch.forget(asked.pod)
-        scores_wanted = asked.items is None and self._prefetch.wanted(profile)
+        scores_wanted = asked.items is None and self._prefetch.wanted(_own(profile))
         request = translate.filter_request(asked.pod, profile, scores=scores_wanted)
         response = await self._calls.filter(request, asked, call.seconds_left)
         answer = translate.filtered(asked, response)
@@ -297,19 +297,19 @@ class ExtenderApp:
             self._questions.remember(answer.passed)
             scores = translate.scores_along(answer.passed, response)
             if scores is not None and len(call.body) <= REMEMBERED_BYTES:
-                self._prefetch.expect(profile, asked.pod, scores)
+                self._prefetch.expect(_own(profile), asked.pod, scores)
         self._metrics.filtered(answer.resolvable, answer.unresolvable)
         return answer.body
 
     async def _prioritize(self, call: _Call) -> bytes:
         profile = await self._profile(call)
-        prefetched = self._prefetch.take(profile, call.body)
+        prefetched = self._prefetch.take(_own(profile), call.body)
         if prefetched is not None:
             return priorities(prefetched)
         asked: Question = await self._read(self._questions.read, call.body)
         request = translate.score_request(asked.pod, profile)
         response = await self._calls.score(request, asked, call.seconds_left)
-        self._prefetch.want(profile)
+        self._prefetch.want(_own(profile))
         return translate.host_priorities(asked, response)
 
     async def _bind(self, call: _Call) -> bytes:
@@ -374,6 +374,11 @@ class ExtenderApp:
             text = b"mooring: its cluster state is not complete yet"
             return Answer(HTTPStatus.SERVICE_UNAVAILABLE, text, _PLAIN_TEXT)
         return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
+
+
+def _own(profile: str) -> str:
+    """Return the key under which scores of a profile are kept for the client that calls."""
+    return f"{profile} {asking_client().name}"
 
 
 async def _send(send: Send, answer: Answer, *, close: bool) -> None:

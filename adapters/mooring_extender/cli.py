@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -74,7 +74,9 @@ def _server(args: argparse.Namespace, host: str, port: int, tracer: Tracer | Non
     if trusted:
         # Faults are reported now, not at the first call.
         channel_credentials(trusted)
-    app = ExtenderApp(partial(GrpcClient, args.server, trusted), options, tracer)
+    app = ExtenderApp(
+        partial(GrpcClient, args.server, trusted, impersonate=args.impersonate), options, tracer
+    )
     if not is_loopback(host):
         warn_of_strangers(f"{host}:{port}", shown, "--client-ca-file")
     return HttpServer(app, host, port, tls, args.drain_delay)
@@ -96,6 +98,14 @@ def _parser(environment: Mapping[str, str]) -> AdapterParser:
         _delay,
     )
     flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
+    _add_clients(flag)
+    flag("tracing-config-file", "FILE", "", "TracingConfiguration: what is traced, and the OTLP collector")
+    parser.add_log()
+    return parser
+
+
+def _add_clients(flag: Callable[..., None]) -> None:
+    """Declare what clients may do."""
     flag(
         "allow-client",
         "NAMES",
@@ -111,15 +121,19 @@ def _parser(environment: Mapping[str, str]) -> AdapterParser:
         boolean,
     )
     flag(
+        "impersonate",
+        SWITCH,
+        "false",
+        "call mooring on behalf of each client, so that its rights count; needs the role impersonator there",
+        boolean,
+    )
+    flag(
         "allow-host",
         "NAMES",
         "",
         "accepted hosts of urlPrefix besides those in the certificate, such as x,y",
         _names,
     )
-    flag("tracing-config-file", "FILE", "", "TracingConfiguration: what is traced, and the OTLP collector")
-    parser.add_log()
-    return parser
 
 
 def _delay(text: str) -> float:

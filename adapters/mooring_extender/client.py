@@ -10,6 +10,8 @@ from typing import Final, Protocol, TypeVar
 import grpc
 import grpc.aio
 
+from mooring.serving.access.access import asking_client
+from mooring.serving.access.clients import on_behalf_of
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.http.tls import channel_credentials
 from mooring.tracing.spans import outgoing_headers
@@ -104,12 +106,14 @@ class GrpcClient:
     Args:
         address: where mooring listens: "host:port" or "unix:PATH".
         tls: the certificates to trust and to show; None speaks plain text.
+        impersonate: whether mooring learns for which client a call is, and decides by its rights.
 
     Raises:
         OSError: a file of ``tls`` cannot be read.
     """
 
-    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
+    def __init__(self, address: str, tls: TlsFiles | None = None, *, impersonate: bool = False) -> None:
+        self._impersonate = impersonate
         self._address = address
         self._tls = tls
         self._stamp: tuple[int, ...] = ()
@@ -148,16 +152,20 @@ class GrpcClient:
                 closing.add_done_callback(self._closing.discard)
 
     async def filter(self, request: FilterRequest, seconds: float) -> FilterResponse:
-        return await _call(self._scheduling.Filter, request, seconds)
+        return await _call(self._scheduling.Filter, request, seconds, self._passed_on())
 
     async def score(self, request: ScoreRequest, seconds: float) -> ScoreResponse:
-        return await _call(self._scheduling.Score, request, seconds)
+        return await _call(self._scheduling.Score, request, seconds, self._passed_on())
 
     async def bind(self, request: BindRequest, seconds: float) -> BindResponse:
-        return await _call(self._scheduling.Bind, request, seconds)
+        return await _call(self._scheduling.Bind, request, seconds, self._passed_on())
 
     async def preempt(self, request: PreemptRequest, seconds: float) -> PreemptResponse:
-        return await _call(self._scheduling.Preempt, request, seconds)
+        return await _call(self._scheduling.Preempt, request, seconds, self._passed_on())
+
+    def _passed_on(self) -> Sequence[tuple[str, str]]:
+        """Return the metadata about the client whose call is worked on, if it is passed on."""
+        return on_behalf_of(asking_client()) if self._impersonate else ()
 
     async def profiles(self, seconds: float) -> ListProfilesResponse:
         return await _call(self._plugins.ListProfiles, ListProfilesRequest(), seconds)
@@ -175,9 +183,14 @@ class GrpcClient:
         await asyncio.gather(*self._closing)
 
 
-async def _call(method: _UnaryCall[Request, Response], request: Request, seconds: float) -> Response:
+async def _call(
+    method: _UnaryCall[Request, Response],
+    request: Request,
+    seconds: float,
+    metadata: Sequence[tuple[str, str]] = (),
+) -> Response:
     try:
-        return await method(request, timeout=seconds, metadata=tuple(outgoing_headers().items()))
+        return await method(request, timeout=seconds, metadata=(*outgoing_headers().items(), *metadata))
     except grpc.aio.AioRpcError as error:
         raise CallError(error.code(), _text(error, seconds)) from error
 

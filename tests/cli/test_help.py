@@ -20,7 +20,7 @@ from tests.fake_api_server import FakeApiServer
 ONLY_PARSED = {"serve", "scheduler", "run", "web", "mcp", "record", "conformance", "replay"}
 """Commands whose examples run on, or need what a test of their own has."""
 
-ALLOWED = {"doctor": {0, 1}, "config": {0, 1}, "plugins": {0, 1}}
+ALLOWED = {"access": {0, 1}, "doctor": {0, 1}, "config": {0, 1}, "plugins": {0, 1}}
 """Codes of those that report faults by it; of others the pods fit, don't, or do once others are preempted."""
 
 
@@ -94,6 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     stanza = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}
     write_config(made / "kube-scheduler.yaml", {"schedulerName": "default-scheduler"}, extenders=[stanza])
     (made / "tls.crt").write_text("no certificate")
+    (made / "policy.yaml").write_text("apiVersion: mooring.dev/v1\nkind: AccessPolicy\nrules: []\n")
     rules = {"rack_affinity": "RackAffinity", "my_rules": "Rack", "rack": "RackAffinity"}
     for module, name in rules.items():
         (made / f"{module}.py").write_text(RULE.replace("NAME", name))

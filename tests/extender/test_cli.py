@@ -172,6 +172,7 @@ FLAGS = {
     "client-ca-file": ("a", "a"),
     "allow-client": ("a,b", frozenset({"a", "b"})),
     "insecure-binding": ("true", True),
+    "impersonate": ("true", True),
     "allow-host": ("a,b", frozenset({"a", "b"})),
     "server-ca-file": ("x", "x"),
     "server-cert-file": ("y", "y"),

@@ -29,8 +29,19 @@ from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
 
 
-def extender_server(options: ExtenderOptions, servicers: Servicers, tracer: Tracer | None) -> HttpServer:
-    """Return the adapter for this process, bound to its port; ``tracer`` decides which calls are traced.
+def extender_server(
+    options: ExtenderOptions,
+    servicers: Servicers,
+    tracer: Tracer | None,
+    over: Callable[[Access], Access],
+) -> HttpServer:
+    """Return the adapter for this process, bound to its port.
+
+    Args:
+        options: Its settings.
+        servicers: Answer its calls.
+        tracer: Decides which calls are traced; None = none.
+        over: Returns the rule of a listener, given its rule without a policy.
 
     Raises:
         ListenError: The address is in use, can be reached by others and no flag allows that, or a file of its
@@ -52,7 +63,7 @@ def extender_server(options: ExtenderOptions, servicers: Servicers, tracer: Trac
             profile=options.profile,
             path_prefix=options.path_prefix,
             http_timeout=options.http_timeout,
-            access=_access(options),
+            access=over(_access(options)),
             hosts=own_hosts(host, options.hosts, files, "--extender-allow-host"),
         )
         app = ExtenderApp(lambda: LocalClient(servicers), answering, tracer)

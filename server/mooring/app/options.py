@@ -129,6 +129,23 @@ class ElectionOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessOptions:
+    """Who calls, and what they may; without any of it ``Access.at`` says so.
+
+    Attributes:
+        policy: The file of the access policy; "" = none.
+        review: Whether the API server decides, by SubjectAccessReview.
+        token_audiences: The audiences of accepted tokens; none = tokens mean nothing.
+        revoked: The file of revoked clients; "" = none.
+    """
+
+    policy: str = ""
+    review: bool = False
+    token_audiences: Sequence[str] = ()
+    revoked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExtenderOptions:
     """The extender adapter inside a server.
 
@@ -177,6 +194,7 @@ class ServerOptions:
         recording: Whether all is recorded.
         audit: The audit log.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
+        access: Who calls, and what they may.
     """
 
     engine: EngineOptions
@@ -195,6 +213,7 @@ class ServerOptions:
     recording: RecordingOptions = field(default_factory=RecordingOptions)
     audit: AuditOptions = field(default_factory=AuditOptions)
     tracing: str = ""
+    access: AccessOptions = field(default_factory=AccessOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +319,7 @@ class SchedulerOptions:
         audit: The audit log.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
         event_advice: Events about pods that no node takes say what would help.
+        access: Who calls the gRPC listener, and what they may.
     """
 
     engine: EngineOptions
@@ -317,3 +337,4 @@ class SchedulerOptions:
     audit: AuditOptions = field(default_factory=AuditOptions)
     tracing: str = ""
     event_advice: bool = False
+    access: AccessOptions = field(default_factory=AccessOptions)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mooring import config
+from mooring.app.access import AccessFiles
 from mooring.app.audit import audit_of, audited_run, reload_recorder
 from mooring.app.connection import ApiServerConnection, with_pace
 from mooring.app.decisions import DecisionMemory, advice_from
@@ -106,12 +107,8 @@ def run_scheduler(
             pages.start()
             running.callback(pages.stop)
             log.info("Serving securely on %s", pages.address)
-        service = scheduler_service(options, parts.decides, metrics)
         listeners = {"telemetry": pages.address if pages else ""}
-        if service is not None:
-            service.start()
-            running.callback(service.stop)
-            listeners |= {"grpc": service.address, "health": service.health_address}
+        listeners |= _start_service(options, parts, metrics, running)
         parts.follow_cluster(running)
         parts.start_recording(options, metrics, running)
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
@@ -130,6 +127,20 @@ def run_scheduler(
         _drain(parts, scheduling, options.stop_grace)
     log.info("ended")
     return not failed.is_set()
+
+
+def _start_service(
+    options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics, running: ExitStack
+) -> dict[str, str]:
+    """Start the gRPC listener that the options ask for, until ``running`` ends; return its addresses."""
+    access = AccessFiles.of(options.access, parts.connection.server)
+    running.enter_context(access.following())
+    service = scheduler_service(options, parts.decides, metrics, access)
+    if service is None:
+        return {}
+    service.start()
+    running.callback(service.stop)
+    return {"grpc": service.address, "health": service.health_address}
 
 
 def write_configuration(options: SchedulerOptions, file: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mooring import __version__
+from mooring.app.access import AccessFiles
 from mooring.app.bridge import Decoder, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
@@ -21,7 +22,7 @@ from mooring.scheduler.scheduler import Scheduler
 from mooring.service.backend import Backend, Limits
 from mooring.service.calls.audit import ListenerAudit
 from mooring.service.calls.slots import Slots
-from mooring.service.server import Server, build
+from mooring.service.server import Server, access_of, build
 from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.metrics import Metrics
@@ -51,7 +52,9 @@ class DecidingParts:
         return self.scheduler.fault() or self.core.lock_watch.fault()
 
 
-def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: Metrics) -> Server | None:
+def scheduler_service(
+    options: SchedulerOptions, parts: DecidingParts, metrics: Metrics, access: AccessFiles
+) -> Server | None:
     """Return the listener that the options ask for, its port taken; None without one.
 
     Raises:
@@ -61,8 +64,13 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         return None
     core, slots = parts.core, Slots(ANSWER_SLOTS, MAX_ABANDONED)
     slots.give_way_to(parts.scheduler.is_deciding)
-    audit = ListenerAudit(parts.leadership.audit, options.audit.reads)
-    service = replace(options.service, read_only=True, decode=Decoder().pod, audit=audit)
+    service = replace(
+        options.service,
+        access=access.over(access_of(options.service)),
+        audit=ListenerAudit(parts.leadership.audit, options.audit.reads),
+        decode=Decoder().pod,
+        read_only=True,
+    )
     backend = Backend(
         engine=core.engine,
         committer=parts.committer,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mooring import __version__, config
+from mooring.app.access import AccessFiles
 from mooring.app.audit import audit_of, audited_run, reload_recorder
 from mooring.app.bridge import Decoder, PushBridge, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
@@ -43,7 +44,7 @@ from mooring.service.backend import Backend, Limits
 from mooring.service.calls.audit import ListenerAudit
 from mooring.service.calls.slots import Slots
 from mooring.service.in_flight import PodsInFlight
-from mooring.service.server import build
+from mooring.service.server import Options, access_of, build
 from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
@@ -103,16 +104,12 @@ def serve(
     slots = _AllSlots.of(options, metrics)
     decisions = _decisions(options, metrics, give_up)
     servicers = Servicers.of(decisions.backend(slots, metrics))
+    access = AccessFiles.of(options.access, partial(_api_server, options, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
-    extender = _extender(options, servicers, decisions.tracer)
+    extender = _extender(options, servicers, decisions.tracer, access)
     server = build(
         servicers.services(),
-        replace(
-            options.service,
-            binds=decisions.api is not None,
-            decode=Decoder().pod,
-            audit=ListenerAudit(decisions.audit, options.audit.reads),
-        ),
+        decisions.guarded(options.service, access),
         metrics=metrics,
         slots=slots.plugins,
         session_slots=slots.sessions,
@@ -120,11 +117,10 @@ def serve(
         ready=decisions.freshness.not_ready,
         tracer=decisions.tracer,
     )
-    with ExitStack() as running:
+    with access.following(), ExitStack() as running:
         running.callback(decisions.audit.stop)
         running.enter_context(audited_run(decisions.audit, lambda: decisions.core.configuration.hash))
-        running.callback(slots.commits.stop)
-        running.callback(slots.sessions.stop)
+        running.callback(slots.stop)
         decisions.start(metrics, running)
         server.start()
         running.callback(server.drain)
@@ -135,19 +131,21 @@ def serve(
         if extender:
             running.callback(extender.withdraw)
         decisions.log_start()
-        listeners = {"grpc": server.address, **({"extender": extender.url} if extender else {})}
+        listeners = {"grpc": server.address} | ({"extender": extender.url} if extender else {})
         on_ready({**listeners, "health": server.health_address, "metrics": server.metrics_address})
         running.enter_context(decisions.warming_up(stop))
         wait_for_signal(stop)
     return not deposed.is_set()
 
 
-def _extender(options: ServerOptions, servicers: Servicers, tracer: Tracer | None) -> HttpServer | None:
+def _extender(
+    options: ServerOptions, servicers: Servicers, tracer: Tracer | None, access: AccessFiles
+) -> HttpServer | None:
     if options.extender is None:
         return None
     from mooring.app.extender import extender_server
 
-    return extender_server(options.extender, servicers, tracer)
+    return extender_server(options.extender, servicers, tracer, access.over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +165,11 @@ class _AllSlots:
             Slots(COMMIT_SLOTS, MAX_OPEN_COMMITS),
             Slots(WORK_TREES, most),
         )
+
+    def stop(self) -> None:
+        """Stop the threads that the server doesn't stop itself."""
+        self.sessions.stop()
+        self.commits.stop()
 
 
 def _certificates(options: ServerOptions) -> list[Path]:
@@ -190,6 +193,16 @@ class _Decisions:
     memory: DecisionMemory
     tracer: Tracer | None
     audit: AuditTrail
+
+    def guarded(self, service: Options, access: AccessFiles) -> Options:
+        """Return the options of the service with the rule and the audit log of its listener."""
+        return replace(
+            service,
+            access=access.over(access_of(service)),
+            audit=ListenerAudit(self.audit, self.options.audit.reads),
+            decode=Decoder().pod,
+            binds=self.api is not None,
+        )
 
     def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
@@ -326,9 +339,7 @@ class _Decisions:
 def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None]) -> _Decisions:
     registry = registry_of(options.engine)
     configuration = with_election(configuration_of(options.engine, registry), options.election, LEASE)
-    server = api_server_of(
-        options.source, options.kubeconfig, RequestMetrics(metrics), in_cluster=options.in_cluster
-    )
+    server = _api_server(options, metrics)
     election = _election(configuration, server, metrics, lost, options.election.advertise_address)
     api = KubernetesApi(server, election) if server else None
     longest = binding_seconds(configuration.document.leader_election)
@@ -356,6 +367,11 @@ def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None
         tracer_for(options.tracing, "mooring"),
         audit,
     )
+
+
+def _api_server(options: ServerOptions, metrics: Metrics) -> ApiServer | None:
+    counted = RequestMetrics(metrics)
+    return api_server_of(options.source, options.kubeconfig, counted, in_cluster=options.in_cluster)
 
 
 def _election(

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mooring.app.embedding import Option
-from mooring.app.options import AuditOptions, DecisionOptions, EngineOptions, RecordingOptions
+from mooring.app.options import (
+    AccessOptions,
+    AuditOptions,
+    DecisionOptions,
+    EngineOptions,
+    RecordingOptions,
+)
 from mooring.app.owners import OWNERS
 from mooring.cli.values import (
     Kind,
@@ -333,6 +339,29 @@ def add_logging_format(flags: Flags) -> None:
     """Add ``--logging-format`` of Kubernetes' components."""
     text = f"log format: {' or '.join(FORMATS)}"
     flags.group(LOGS).add("logging-format", "FORMAT", "text", text, logging_format)
+
+
+def add_access(flags: Flags) -> None:
+    """Add the flags of the clients' proofs and rights."""
+    flags = flags.group("Access flags")
+    flags.add("access-policy", "FILE", "", "the roles of clients; followed; see mooring access")
+    text = "who decides about calls: the policy, or review: the API server's RBAC"
+    flags.add("authorization-mode", "MODE", "policy", text, one_of("policy", "review"))
+    flags.many(
+        "token-audience", "NAME", "accept bearer tokens for this audience; the API server reviews them"
+    )
+    text = "clients to reject, a line each: cn:x, user:x, or sha256:x of a certificate; followed"
+    flags.add("revoked-clients", "FILE", "", text)
+
+
+def access_options(args: argparse.Namespace) -> AccessOptions:
+    """Return the options of ``add_access``."""
+    return AccessOptions(
+        policy=args.access_policy,
+        review=args.authorization_mode == "review",
+        token_audiences=args.token_audience,
+        revoked=args.revoked_clients,
+    )
 
 
 def add_metrics_prefix(flags: Flags) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mooring.cli.flags import Flags
 from mooring.cli.selection import PodSelection
 from mooring.framework.errors import PluginFailureError
+from mooring.serving.addresses import is_local
 
 if TYPE_CHECKING:
     import grpc
@@ -45,6 +46,8 @@ def add_server(flags: Flags, default: str = "") -> None:
     )
     flags.add("server", "ADDRESS", default, text)
     add_server_certificates(flags)
+    text = "the bearer token to show to the server, such as of kubectl create token --audience"
+    flags.add("server-token-file", "FILE", "", text)
 
 
 def add_server_certificates(flags: Flags) -> None:
@@ -242,15 +245,23 @@ def channel_to(args: argparse.Namespace) -> grpc.Channel:
     """
     import grpc
 
-    names = (args.server_ca_file, args.server_key_file, args.server_cert_file)
-    if not any(names):
-        return grpc.insecure_channel(args.server, options=CHANNEL_OPTIONS)
+    names = (args.server_ca_file, args.server_key_file, args.server_cert_file, args.server_token_file)
     try:
-        authority, key, chain = (Path(name).read_bytes() if name else None for name in names)
+        authority, key, chain, token = (Path(name).read_bytes() if name else b"" for name in names)
     except OSError as error:
         raise CallError(f"{error.filename} can't be read: {error.strerror}") from None
-    credentials = grpc.ssl_channel_credentials(authority, key, chain)
-    return grpc.secure_channel(args.server, credentials, options=CHANNEL_OPTIONS)
+    if not (authority or key or chain):
+        channel = grpc.insecure_channel(args.server, options=CHANNEL_OPTIONS)
+    else:
+        credentials = grpc.ssl_channel_credentials(authority or None, key or None, chain or None)
+        channel = grpc.secure_channel(args.server, credentials, options=CHANNEL_OPTIONS)
+    if not token:
+        return channel
+    if not (names[0] or is_local(args.server)):
+        raise CallError(f"{args.server}: a token is not sent in plain text; give --server-ca-file")
+    from mooring.cli.bearer import Bearer
+
+    return grpc.intercept_channel(channel, Bearer(token.decode().strip()))
 
 
 def _rejection(address: str, code: grpc.StatusCode, details: str | None) -> str:

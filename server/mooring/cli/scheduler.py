@@ -14,6 +14,8 @@ from mooring.cli.flags import (
     CONFIGURATION,
     Commands,
     Flags,
+    access_options,
+    add_access,
     add_audit,
     add_command,
     add_deciding,
@@ -75,6 +77,7 @@ def add(commands: Commands) -> None:
     add_audit(flags)
     add_tracing(flags)
     _add_service(flags.group("gRPC serving flags"))
+    add_access(flags)
     cluster.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
     parser.set_defaults(run=run, parser=parser)
 
@@ -147,6 +150,7 @@ def _scheduler_options(args: argparse.Namespace, options: tuple[Option, ...]) ->
         audit=audit_options(args),
         tracing=args.tracing_config_file,
         event_advice=args.event_advice,
+        access=access_options(args),
         serving=serving_options(args, flag_values(args)) if serves else None,
     )
 

@@ -15,6 +15,8 @@ from mooring.cli.flags import (
     CONFIGURATION,
     Commands,
     Flags,
+    access_options,
+    add_access,
     add_audit,
     add_command,
     add_deciding,
@@ -70,6 +72,7 @@ def add(commands: Commands) -> None:
     add_audit(flags)
     add_tracing(flags)
     _add_serving(flags.group("Serving flags"))
+    add_access(flags)
     _add_extender(flags.group("Extender flags"))
     _add_limits(flags.group("Limits and shutdown flags"))
     parser.set_defaults(run=run, parser=parser)
@@ -184,6 +187,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         recording=recording_options(args, args.record_to),
         audit=audit_options(args),
         tracing=args.tracing_config_file,
+        access=access_options(args),
     )
 
 

@@ -60,6 +60,10 @@ def add(commands: Commands) -> None:
     text = "show the page only to clients with a certificate of these CAs, PEM"
     serving.add("tls-client-ca-file", "FILE", "", text)
     serving.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
+    text = (
+        "call servers on behalf of each client, so that its rights count; needs the role impersonator there"
+    )
+    serving.switch("impersonate", text)
     serving.add("path-prefix", "PATH", "", "serve the page under this path too, such as /mooring")
     serving.many("allow-host", "NAME", "an accepted host name of the page, besides localhost")
     add_deciding(flags)
@@ -88,6 +92,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             path_prefix=args.path_prefix,
             hosts=frozenset(args.allow_host),
             health_listen=args.health_listen,
+            impersonate=args.impersonate,
         )
         serve(options, lambda url: print(f"mooring-web ready: {url}/", flush=True))
     return Exit.OK

@@ -9,7 +9,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
@@ -17,8 +17,10 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from mooring.cluster.api import ApiServer, failure
-from mooring.framework.errors import UnavailableError
-from mooring.serving.access.clients import ANONYMOUS, User
+from mooring.framework.errors import MooringError, UnavailableError
+from mooring.serving.access.access import EVERYWHERE, SOMEWHERE, Authorizer, Sight, Verdict
+from mooring.serving.access.clients import ANONYMOUS, Client, Proof, User
+from mooring.serving.access.roles import VIRTUAL, Attributes, Right
 
 T = TypeVar("T")
 
@@ -47,6 +49,7 @@ class _ReviewStatus(msgspec.Struct, frozen=True):
     authenticated: bool = False
     allowed: bool = False
     user: _UserInfo = _UserInfo()
+    audiences: tuple[str, ...] = ()
 
 
 class _Review(msgspec.Struct, frozen=True):
@@ -100,9 +103,20 @@ class Reviews:
         tokens: The API server for TokenReviews.
         access: The API server for SubjectAccessReviews.
         lifetimes: How long answers count.
+        audiences: The audiences; a token needs one of them; none = the API server's own.
+        patience: How many seconds a review waits while too many are under way.
     """
 
-    def __init__(self, tokens: ApiServer, access: ApiServer, lifetimes: Lifetimes) -> None:
+    def __init__(
+        self,
+        tokens: ApiServer,
+        access: ApiServer,
+        lifetimes: Lifetimes,
+        audiences: Sequence[str] = (),
+        patience: float = 0.0,
+    ) -> None:
+        self._audiences = audiences
+        self._patience = patience
         self._tokens = tokens
         self._access = access
         self._lifetimes = lifetimes
@@ -120,10 +134,15 @@ class Reviews:
         key = hashlib.sha256(token.encode()).digest()
         known = self._users.get(key)
         if known is None:
-            status = self._ask(self._tokens, TOKEN_REVIEWS, "TokenReview", {"token": token})
+            spec = {"token": token, **({"audiences": list(self._audiences)} if self._audiences else {})}
+            status = self._ask(self._tokens, TOKEN_REVIEWS, "TokenReview", spec)
             said = status.user
             extra = tuple(sorted(said.extra.items()))
-            user = User(said.username, said.groups, said.uid, extra) if status.authenticated else ANONYMOUS
+            # A server that doesn't know of audiences returns none.
+            valid = status.authenticated and (
+                not self._audiences or not set(self._audiences).isdisjoint(status.audiences)
+            )
+            user = User(said.username, said.groups, said.uid, extra) if valid else ANONYMOUS
             known = self._users.keep(key, user, self._lifetimes.token)
         return None if known is ANONYMOUS else known
 
@@ -134,8 +153,32 @@ class Reviews:
         Raises:
             MooringError: The API server doesn't say.
         """
-        key = user, verb, path
-        known = self._decisions.get(key)
+        return self._may(user, "nonResourceAttributes", {"verb": verb, "path": path})
+
+    def may_do(self, user: User, action: Attributes, namespace: str = "", *, fresh: bool = False) -> bool:
+        """Return whether the user may do something with a resource.
+
+        Args:
+            user: The user.
+            action: The verb and the resource.
+            namespace: The resource's namespace; "" = all.
+            fresh: Whether no remembered answer counts.
+
+        Raises:
+            MooringError: The API server gives no answer.
+        """
+        attributes = {
+            "verb": action.verb,
+            "group": action.group,
+            "resource": action.resource,
+            "subresource": action.subresource,
+            "namespace": namespace,
+        }
+        return self._may(user, "resourceAttributes", attributes, fresh=fresh)
+
+    def _may(self, user: User, kind: str, attributes: Mapping[str, str], *, fresh: bool = False) -> bool:
+        key = user, *attributes.values()
+        known = None if fresh else self._decisions.get(key)
         if known is not None:
             return known
         spec = {
@@ -143,7 +186,7 @@ class Reviews:
             "groups": list(user.groups),
             "uid": user.uid,
             "extra": {name: list(values) for name, values in user.extra},
-            "nonResourceAttributes": {"verb": verb, "path": path},
+            kind: attributes,
         }
         allowed = self._ask(self._access, ACCESS_REVIEWS, "SubjectAccessReview", spec).allowed
         times = self._lifetimes
@@ -160,7 +203,7 @@ class Reviews:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        if not self._open.acquire(blocking=False):
+        if not self._open.acquire(timeout=self._patience):
             raise UnavailableError(
                 f"{MAX_REVIEWS} reviews are under way at the API server; repeat the call",
                 reason="API_SERVER_UNAVAILABLE",
@@ -169,6 +212,59 @@ class Reviews:
             yield
         finally:
             self._open.release()
+
+
+_SEE: Final = Attributes("list", "", "pods")
+
+
+class ReviewAuthorizer(Authorizer):
+    """Gives each client the rights that the API server's authorization gives its user; see ``VIRTUAL``.
+
+    For a question a remembered answer counts. A change needs a fresh one, so nothing is committed while the
+    API server gives none.
+
+    Args:
+        reviews: Calls the API server.
+    """
+
+    def __init__(self, reviews: Reviews) -> None:
+        self._reviews = reviews
+
+    def verdict(self, client: Client, right: Right, namespace: str = EVERYWHERE) -> Verdict:
+        """Return whether the API server gives ``client`` the right."""
+        action = VIRTUAL[right]
+        if namespace == SOMEWHERE and right is Right.READ:
+            # Which namespaces there are can't be reviewed; the answer masks all that are hidden.
+            known = client.proof is not Proof.NONE
+            return Verdict(known, "any client with a name", "" if known else "show a token or a certificate")
+        place = namespace if action.namespaced and namespace != SOMEWHERE else ""
+        resource = "/".join(filter(None, (action.resource, action.subresource)))
+        group = f".{action.group}" if action.group else ""
+        rule = f"SubjectAccessReview: {action.verb} {resource}{group} in {place or 'all namespaces'}"
+        with _failing_closed():
+            allowed = self._reviews.may_do(client.user, action, place, fresh=right.changes)
+        return Verdict(allowed, rule, "" if allowed else f"let RBAC give {client.user.name} {rule[21:]}")
+
+    def sight(self, client: Client) -> Sight:
+        """Return the namespaces in which the API server lets ``client`` list pods."""
+
+        def sees(namespace: str) -> bool:
+            with _failing_closed():
+                return self._reviews.may_do(client.user, _SEE, namespace)
+
+        return Sight() if sees(EVERYWHERE) else Sight(sees)
+
+
+@contextmanager
+def _failing_closed() -> Iterator[None]:
+    """Raise UnavailableError if the API server gives no answer, whatever the reason."""
+    try:
+        yield
+    except MooringError as error:
+        raise UnavailableError(
+            f"the API server doesn't say what the client may do: {error.message}; repeat the call",
+            reason="API_SERVER_UNAVAILABLE",
+        ) from error
 
 
 def client_authorities(server: ApiServer) -> str:

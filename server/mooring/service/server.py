@@ -200,8 +200,9 @@ def build(
     rule = replace(options.access or access_of(options), binds=options.binds, read_only=options.read_only)
 
     def layer(behavior: Behavior, method: str) -> Behavior:
-        behavior = masked(admitted(behavior, admission.pool_of(method)))
-        behavior = identified(permitted(behavior, method, rule, options.decode), rule)
+        # A call that waits for the API server's verdict has a place, so that few do.
+        behavior = permitted(masked(behavior), method, rule, options.decode)
+        behavior = identified(admitted(behavior, admission.pool_of(method)), rule)
         return behavior if options.audit is None else options.audit.layer(behavior, method, rule)
 
     calls = CallListener(

@@ -10,6 +10,7 @@ import asyncio
 import gzip
 import hashlib
 import math
+import re
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,9 @@ import grpc
 import grpc.aio
 
 from mooring.framework.errors import InvalidArgumentError, MooringError, UnavailableError
+from mooring.serving.access.authentication import TOKEN_HEADER
+from mooring.serving.access.clients import on_behalf_of
+from mooring.serving.addresses import is_local
 from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
 from mooring.serving.http.asgi import (
     BodyTooLargeError,
@@ -36,7 +40,7 @@ from mooring.serving.http.asgi import (
 from mooring.serving.http.hosts import Hosts
 from mooring.web.answers import Answer, failed_call, misdirected, rejected
 from mooring.web.gateway import Gateway
-from mooring.web.processes import CALL_SECONDS, Address, Processes
+from mooring.web.processes import CALL_SECONDS, Address, Processes, pass_on
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 
@@ -75,6 +79,7 @@ class WebApp:
         credentials: For all of them; None speaks plain text.
         hosts: The names by which a browser may ask.
         path_prefix: A path under which all of it is served too, such as ``/mooring``; "" = none.
+        impersonate: Whether the processes learn which client asks, and decide by its rights.
     """
 
     def __init__(
@@ -83,9 +88,14 @@ class WebApp:
         credentials: grpc.ChannelCredentials | None,
         hosts: Hosts,
         path_prefix: str,
+        *,
+        impersonate: bool = False,
     ) -> None:
+        self._impersonate = impersonate
         self._addresses = addresses
         self._credentials = credentials
+        # A token isn't sent on in plain text.
+        self._private = credentials is not None or all(is_local(each.target) for each in addresses)
         self._hosts = hosts
         self._prefix = f"/{path_prefix.strip('/')}".rstrip("/")
         self._files = read_files()
@@ -176,22 +186,25 @@ class WebApp:
         Raises:
             MooringError, grpc.aio.AioRpcError: As ``Gateway``.
         """
+        token = headers.get(b"authorization", b"").decode("latin-1") if self._private else ""
+        own = on_behalf_of(connection_of(scope)) if self._impersonate and not token else ()
+        pass_on((*own, *(((TOKEN_HEADER, token),) if token else ())))
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        match path.split("/"):
-            case ["processes"]:
-                reading = self._gateway.processes
-                return await reading() if scope["method"] == "GET" else _not_allowed(scope["method"], b"GET")
-            case ["decisions", seq, "columns"]:
-                if scope["method"] != "GET":
-                    return _not_allowed(scope["method"], b"GET")
-                return await self._while_wanted(self._gateway.decision_columns(seq, query), receive)
+        route, parts = route_of(path)
+        if route == "processes":
+            reading = self._gateway.processes
+            return await reading() if scope["method"] == "GET" else _not_allowed(scope["method"], b"GET")
+        if route == "decisions/SEQ/columns":
+            if scope["method"] != "GET":
+                return _not_allowed(scope["method"], b"GET")
+            return await self._while_wanted(self._gateway.decision_columns(parts[0], query), receive)
         if (wrong := _wrong_call(scope["method"], headers)) is not None:
             return wrong
         seconds = _seconds(headers.get(b"connect-timeout-ms", b""))
         share = Share(self._budget, lambda: connection_of(scope).key)
         try:
             body = await read_body(receive, MAX_BODY_BYTES, share)
-            if path == "explain/columns":
+            if route == "explain/columns":
                 return await self._while_wanted(self._gateway.explain_columns(body, query), receive)
             return await self._while_wanted(self._gateway.call(path, body, query, seconds), receive)
         except BodyTooLargeError:
@@ -218,6 +231,21 @@ class WebApp:
         finally:
             for task in (work, gone, stopping):
                 task.cancel()
+
+
+ROUTES: Final = {
+    "processes": re.compile("processes"),
+    "decisions/SEQ/columns": re.compile("decisions/([^/]*)/columns"),
+    "explain/columns": re.compile("explain/columns"),
+    "METHOD": re.compile("(.*)", re.DOTALL),
+}
+"""The paths below ``api/v1/``, by their names in the table of rights; the first one that fits counts."""
+
+
+def route_of(path: str) -> tuple[str, tuple[str, ...]]:
+    """Return the route of a path below ``api/v1/``, and the parts of the path that it names."""
+    fitting = ((name, found.groups()) for name, form in ROUTES.items() if (found := form.fullmatch(path)))
+    return next(fitting)
 
 
 def _wrong_call(method: str, headers: Mapping[bytes, bytes]) -> Answer | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,6 +45,14 @@ class Address:
     source: str = ""
 
 
+_PASSED_ON: ContextVar[Sequence[tuple[str, str]]] = ContextVar("passed-on", default=())
+
+
+def pass_on(metadata: Sequence[tuple[str, str]]) -> None:
+    """From now on make this task's calls with metadata about the client that they are for."""
+    _PASSED_ON.set(metadata)
+
+
 class Process:
     """A process and the channel to it. Must be made in the event loop that uses it.
 
@@ -73,7 +82,7 @@ class Process:
             request_serializer=type(request).SerializeToString,
             response_deserializer=response_type.FromString,
         )
-        return await method(request, timeout=min(seconds, CALL_SECONDS))
+        return await method(request, timeout=min(seconds, CALL_SECONDS), metadata=_PASSED_ON.get())
 
     async def describe(self) -> dict[str, str]:
         """Return its entry in ``api/v1/processes``."""

@@ -30,6 +30,7 @@ class WebOptions:
         path_prefix: A path under which the page is served too; "" = none.
         hosts: Accepted host names, besides those of loopback.
         health_listen: HOST:PORT or unix:PATH of gRPC health; "" = none.
+        impersonate: Whether calls are made on behalf of each client.
     """
 
     listen: str
@@ -40,6 +41,7 @@ class WebOptions:
     path_prefix: str = ""
     hosts: frozenset[str] = frozenset()
     health_listen: str = ""
+    impersonate: bool = False
 
 
 def serve(options: WebOptions, on_ready: Callable[[str], None]) -> None:
@@ -61,7 +63,7 @@ def serve(options: WebOptions, on_ready: Callable[[str], None]) -> None:
     # Off loopback an ingress may ask by any name; where names are given, only they count.
     hosts = Hosts(options.hosts if local or options.hosts else None)
     credentials = channel_credentials(options.trusted) if options.trusted else None
-    app = WebApp(options.addresses, credentials, hosts, options.path_prefix)
+    app = WebApp(options.addresses, credentials, hosts, options.path_prefix, impersonate=options.impersonate)
     tls = server_context(options.certificate) if options.certificate else None
     server = HttpServer(app, host, port, tls)
     with ExitStack() as running:

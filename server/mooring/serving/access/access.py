@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from mooring.framework.errors import PermissionDeniedError
 from mooring.serving.access.authentication import Authentication, credentials_in
@@ -73,13 +73,12 @@ SOMEWHERE: Final = "*"
 
 
 class Authorizer(ABC):
-    """Says who has which right. Safe from any thread.
+    """Says who has which right. Safe from any thread."""
 
-    Attributes:
-        by_namespace: Whether verdicts differ by namespace.
-    """
-
-    by_namespace: ClassVar[bool] = True
+    @property
+    def by_namespace(self) -> bool:
+        """Whether verdicts differ by namespace."""
+        return True
 
     @abstractmethod
     def verdict(self, client: Client, right: Right, namespace: str = EVERYWHERE) -> Verdict:
@@ -110,7 +109,11 @@ class BuiltIn(Authorizer):
 
     clients: frozenset[str] = frozenset()
     others: Right = EVERYTHING & ~Right.IMPERSONATE
-    by_namespace: ClassVar[bool] = False
+
+    @property
+    def by_namespace(self) -> bool:
+        """Whether verdicts differ by namespace: they don't."""
+        return False
 
     def verdict(self, client: Client, right: Right, namespace: str = EVERYWHERE) -> Verdict:
         """Return whether ``client`` has ``right``; it is the same in every namespace."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from mooring.framework.errors import UnauthenticatedError
 from mooring.serving.access.clients import (
@@ -45,8 +46,8 @@ def credentials_in(metadata: Iterable[tuple[str, str | bytes]]) -> Credentials:
     if not found:
         return _NO_CREDENTIALS
     tokens = [value[len(_SCHEME) :].strip() for key, value in found if _is_token(key, value)]
-    users = [value for key, value in found if key == ON_BEHALF_OF_USER]
-    groups = tuple(value for key, value in found if key == ON_BEHALF_OF_GROUP)
+    users = [unquote(value) for key, value in found if key == ON_BEHALF_OF_USER]
+    groups = tuple(unquote(value) for key, value in found if key == ON_BEHALF_OF_GROUP)
     if len(tokens) > 1 or len(users) > 1 or (groups and not users):
         raise UnauthenticatedError(f"send one token, and one {ON_BEHALF_OF_USER} at most")
     return Credentials("".join(tokens), "".join(users), groups)

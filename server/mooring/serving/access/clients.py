@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
 from typing import Final
+from urllib.parse import quote
 
 NAME_TYPES: Final = ("cn:", "dns:", "uri:")
 """The prefixes of the names in certificates: common names, and alternative names of two kinds. Others are
@@ -18,6 +19,13 @@ ON_BEHALF_OF_USER: Final = "mooring-on-behalf-of-user"
 """The metadata in which an intermediary passes its client's user name on,"""
 ON_BEHALF_OF_GROUP: Final = "mooring-on-behalf-of-group"
 """and its groups, one each. Both need the right to impersonate."""
+
+
+_USERS: Final = ("cn:", "user:", "uid:")
+"""The prefixes of names that the API server knows as users, too."""
+
+_PLAIN: Final = ":/@ "
+"""Characters of names that are sent as they are."""
 
 
 class Proof(Enum):
@@ -119,6 +127,25 @@ def owner_of_socket() -> Client:
     """
     name = f"uid:{os.geteuid()}"
     return Client((name,), User(name, (AUTHENTICATED,)), Proof.SOCKET)
+
+
+def named(name: str, groups: Iterable[str] = ()) -> Client:
+    """Return the client with one name, with its type, and groups, as its proof would make it.
+
+    Raises:
+        ValueError: The name has no type.
+    """
+    kind, colon, rest = name.partition(":")
+    if not rest:
+        raise ValueError(f"{name!r} has no type; write cn:{name} for a certificate, user:{name} for a token")
+    user = User(name if kind == "uid" else rest, (*groups, AUTHENTICATED))
+    return Client((name,), user if f"{kind}{colon}" in _USERS else ANONYMOUS, Proof.CERTIFICATE)
+
+
+def on_behalf_of(client: Client) -> tuple[tuple[str, str], ...]:
+    """Return the metadata with which an intermediary passes ``client`` on, percent-encoded."""
+    groups = ((ON_BEHALF_OF_GROUP, quote(group, _PLAIN)) for group in client.user.groups)
+    return ((ON_BEHALF_OF_USER, quote(client.user.name, _PLAIN)), *groups)
 
 
 def vouched(user: User, proof: Proof, before: Client) -> Client:

@@ -2,7 +2,7 @@
 row.
 
 A right is also a question to the API server's authorization (``VIRTUAL``); there the resources of the group
-``mooring.io`` are virtual: only RBAC rules know them.
+``mooring.dev`` are virtual: only RBAC rules know them.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ VIRTUAL: Final[Mapping[Right, Attributes]] = MappingProxyType(
     {
         Right.LOOK: Attributes("get", "", "nodes", namespaced=False),
         Right.READ: Attributes("get", "", "pods"),
-        Right.ASK: Attributes("create", "mooring.io", "decisions"),
-        Right.RESERVE: Attributes("create", "mooring.io", "reservations"),
+        Right.ASK: Attributes("create", "mooring.dev", "decisions"),
+        Right.RESERVE: Attributes("create", "mooring.dev", "reservations"),
         Right.BIND: Attributes("create", "", "pods", "binding"),
-        Right.PUSH: Attributes("update", "mooring.io", "sources", namespaced=False),
-        Right.HOST: Attributes("create", "mooring.io", "pluginhosts", namespaced=False),
+        Right.PUSH: Attributes("update", "mooring.dev", "sources", namespaced=False),
+        Right.HOST: Attributes("create", "mooring.dev", "pluginhosts", namespaced=False),
         Right.IMPERSONATE: Attributes("impersonate", "", "users", namespaced=False),
     }
 )
@@ -204,3 +204,39 @@ TOOLS: Final[Mapping[str, Right]] = MappingProxyType(
     }
 )
 """The rights that each tool of the Model Context Protocol needs at the server that it asks."""
+
+
+class Row(NamedTuple):
+    """A row of the table: a call, the right that it needs, and the roles that have it."""
+
+    call: str
+    right: str
+    roles: tuple[str, ...]
+
+
+def table() -> list[Row]:
+    """Return the table of calls and roles: methods, verbs of the adapter, paths of the page, and tools."""
+    return [
+        Row(f"{where}{name}", _names(right), roles_with(right))
+        for where, rights in (("", METHODS), ("adapter: ", VERBS), ("page: ", PAGES), ("tool: ", TOOLS))
+        for name, right in rights.items()
+        if right is not NOTHING
+    ]
+
+
+def roles_with(right: Right) -> tuple[str, ...]:
+    """Return the names of the roles that have a right."""
+    return tuple(role.value for role, rights in ROLES.items() if right in rights)
+
+
+def _names(right: Right) -> str:
+    return " and ".join(str(each.name).lower().replace("_", " ") for each in Right if each in right)
+
+
+def row_of(name: str) -> tuple[str, Right] | None:
+    """Return the method that ends with ``name``, such as Bind or SchedulingService/Bind, and its right."""
+    end = name.rpartition(".")[2].strip("/")
+    return next(
+        (row for row in METHODS.items() if end in (row[0].rpartition("/")[2], row[0].rpartition(".")[2])),
+        None,
+    )
