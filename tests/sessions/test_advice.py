@@ -195,6 +195,16 @@ def tainted(names: str) -> list[Any]:
     return [node(name, spec={"taints": [TAINT]}) for name in names]
 
 
+def test_nothing_else_is_looked_for_beside_the_easiest_change() -> None:
+    found = advised(
+        pod(requests={GPU: "1"}), gpu_node("a"), gpu_node("b"), there("x", "b", requests={GPU: "1"})
+    )
+    assert ([words(option) for option in found.options], found.complete) == (
+        ["tolerate nvidia.com/gpu=true:NoSchedule (a)"],
+        True,
+    )
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

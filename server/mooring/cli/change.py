@@ -22,7 +22,7 @@ KINDS = ("toleration", "label", "request", "move", "node", "end")
 GROUP = "podgroup"
 """The prefix of a group's name."""
 
-ADVICE_MILLISECONDS = 200
+ADVICE_MILLISECONDS = 150
 """How long a server looks for advice."""
 
 Document = dict[str, Any]

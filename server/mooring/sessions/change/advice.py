@@ -44,7 +44,7 @@ from mooring.sessions.placing import place_on
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
 
-SECONDS = 0.2
+SECONDS = 0.15
 """The processor time of a search at most, about: a step that has begun is finished."""
 
 FRESH_SECONDS = 60.0
@@ -117,15 +117,16 @@ def search(
     work: Work, pod: Pod, profile: Profile, profile_name: str, progress: Progress, *, seconds: float
 ) -> NeededChanges:
     """Look for changes that would make a pod, or its group, fit; otherwise as ``Advisor.advise``."""
-    group = group_as_a_whole(work.tree, pod, profile)
+    group, requested = group_as_a_whole(work.tree, pod, profile), requested_by(work, pod)
     if group is not None and pod.group is not None:
         pods = pods_of_group(work.tree, pod.group)
         asked = asked_group(work.engine, group, pods, profile, progress).group
         found = GroupChangeSearch(work, asked, profile, seconds=seconds, progress=progress).run()
     else:
         movers = partial(adopted, work.engine, profile_name)
-        found = ChangeSearch(work, pod, profile, movers, seconds=seconds, progress=progress).run()
-    return replace(found, options=easiest_first(found.options, requested_by(work, pod)))
+        seeking = ChangeSearch(work, pod, profile, movers, seconds=seconds, progress=progress)
+        found = seeking.run(enough=lambda option: _hardness(option, requested) == (1, 0))
+    return replace(found, options=easiest_first(found.options, requested))
 
 
 def requested_by(work: Work, pod: Pod) -> frozenset[str]:
@@ -198,16 +199,18 @@ def easiest_first(options: Iterable[ChangeOption], requested: Container[str]) ->
     after a resource that is not ``requested``, which keeps nodes with rare devices for pods that need them,
     and that of the control plane.
     """
+    return sorted(options, key=lambda option: _hardness(option, requested))
 
-    def ease(step: Step) -> int:
+
+def _hardness(option: ChangeOption, requested: Container[str]) -> tuple[int, int]:
+    """Return how many changes an option has, and how hard the hardest is: 0, the easiest, or more."""
+
+    def of(step: Step) -> int:
         if isinstance(step, Tolerate) and _is_kept(step.taint, requested):
             return len(_EASIEST_FIRST)
         return _EASIEST_FIRST.index(step.kind)
 
-    def order(option: ChangeOption) -> tuple[int, int]:
-        return len(option.steps), max(map(ease, option.steps), default=0)
-
-    return sorted(options, key=order)
+    return len(option.steps), max(map(of, option.steps), default=0)
 
 
 def _is_kept(taint: Taint, requested: Container[str]) -> bool:

@@ -11,8 +11,8 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -35,6 +35,7 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import left_alone
 from mooring.sessions.change.labels import MOST_WAYS
 from mooring.sessions.change.needs import Needs, NodesRead, by_taints, freed, frees, most_freed, requests_on
+from mooring.sessions.change.plans import ChangePlan, MovingPlans, Plan
 from mooring.sessions.change.steps import (
     ChangeOption,
     Cost,
@@ -66,81 +67,7 @@ MOST_TAINTED = 64
 
 ALL_KINDS = frozenset(Kind)
 
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A set of changes that may do.
-
-    Attributes:
-        needs: The needs that the node shares with others.
-        at: Which of these nodes it is.
-        way: Which of the sets of labels it gets.
-        moved: The pods that leave it, or another node.
-        requests: The lower requests of the pod.
-        ending: The pods leave as they end; otherwise each finds another node.
-    """
-
-    needs: Needs
-    at: int = 0
-    way: int = 0
-    moved: tuple[PodRecord, ...] = ()
-    requests: tuple[LowerRequest, ...] = ()
-    ending: bool = False
-
-    @property
-    def cost(self) -> Cost:
-        labels, requests, leaving = len(self.needs.ways[self.way]), len(self.requests), len(self.moved)
-        changes = len(self.needs.taints) + labels + requests + leaving + self.needs.new
-        share = sum(each.share for each in self.requests)
-        moves, ends = (0, leaving) if self.ending else (leaving, 0)
-        return Cost(changes, int(self.needs.new), moves, requests, labels, ends, share)
-
-    @property
-    def helps(self) -> bool:
-        """Whether the pod still requests something of each resource."""
-        return all(each.amount for each in self.requests)
-
-    @property
-    def kinds(self) -> frozenset[Kind]:
-        there = {
-            Kind.TOLERATION: self.needs.taints,
-            Kind.LABEL: self.needs.ways[self.way],
-            Kind.REQUEST: self.requests,
-            (Kind.END if self.ending else Kind.MOVE): self.moved,
-            Kind.NODE: self.needs.new,
-        }
-        return frozenset(kind for kind, some in there.items() if some)
-
-
-@dataclass(frozen=True, slots=True)
-class _Moving:
-    """All plans in which pods leave a node, before they are tried one by one.
-
-    Attributes:
-        needs: As in ``_Plan``.
-        count: How many pods leave.
-        short: How many resources there is too little of even without the largest pods.
-        ending: As in ``_Plan``.
-        at: As in ``_Plan``.
-        left: The plans that were not tried yet, once the first was.
-    """
-
-    needs: Needs
-    count: int
-    short: int
-    ending: bool = False
-    at: int = 0
-    left: Iterator[_Plan] | None = None
-
-    @property
-    def cost(self) -> Cost:
-        labels = len(self.needs.ways[0])
-        changes = len(self.needs.taints) + labels + self.count + self.short
-        moves, ends = (0, self.count) if self.ending else (self.count, 0)
-        return Cost(changes, 0, moves, self.short, labels, ends)
-
-
-_Item = tuple[Cost, bool, int, int, _Plan | _Moving]
+_Item = tuple[Cost, bool, int, int, Plan]
 """A plan after its cost, whether it is doubtful, its node's place by name, and when it was thought of."""
 
 
@@ -186,8 +113,14 @@ class ChangeSearch:
         self._failed = set[Hashable]()
         self._complete = True
 
-    def run(self, kinds: frozenset[Kind] = ALL_KINDS) -> NeededChanges:
+    def run(
+        self, kinds: frozenset[Kind] = ALL_KINDS, enough: Callable[[ChangeOption], bool] = lambda _: False
+    ) -> NeededChanges:
         """Return what would make the pod fit, by changes of these kinds.
+
+        Args:
+            kinds: The kinds.
+            enough: Whether an option is so easy that others are not looked for.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -212,7 +145,7 @@ class ChangeSearch:
         for some in (kinds - {Kind.MOVE}, kinds) if self._bounded else (kinds,):
             while some - done and (option := self._cheapest(first, some - done)) is not None:
                 changes.options.append(self._counted(option))
-                if not option.steps:
+                if not option.steps or enough(option):
                     return changes
                 done |= {most_drastic(option.steps)}
         changes.complete = self._complete
@@ -247,7 +180,7 @@ class ChangeSearch:
             rows = [row for row in rows if names[row] in self._only]
         first: list[tuple[frozenset[Kind], _Item]] = []
         for needs in self._needs(found, rows):
-            plan = _Plan(needs, requests=self._less(needs.room))
+            plan = ChangePlan(needs, requests=self._less(needs.room))
             stuck = needs.others and not needs.ways[0]
             if PODS not in needs.room and not stuck and plan.helps:
                 first.append((plan.kinds, self._item(plan)))
@@ -262,8 +195,8 @@ class ChangeSearch:
             short = self._short(needs.room, count)
             for kind in (Kind.END, Kind.MOVE) if self._trial.any_ends else (Kind.MOVE,):
                 at_least = {kind, Kind.REQUEST} if short else {kind}
-                moving = _Moving(needs, count, short, kind is Kind.END)
-                yield _Plan(needs).kinds | at_least, self._item(moving)
+                moving = MovingPlans(needs, count, short, kind is Kind.END)
+                yield ChangePlan(needs).kinds | at_least, self._item(moving)
 
     def _needs(self, found: Evaluation, rows: Sequence[int]) -> Iterator[Needs]:
         grouped = by_taints(found, rows)
@@ -296,12 +229,12 @@ class ChangeSearch:
                 return None
             _, doubtful, _, _, plan = heapq.heappop(heap)
             sort = plan.needs.new, doubtful
-            if not left[sort] or (isinstance(plan, _Moving) and self._combined >= MOST_COMBINED):
+            if not left[sort] or (isinstance(plan, MovingPlans) and self._combined >= MOST_COMBINED):
                 self._complete = False
                 continue
             for more in self._next(plan, kinds):
                 heapq.heappush(heap, self._item(more))
-            if isinstance(plan, _Moving):
+            if isinstance(plan, MovingPlans):
                 continue
             alike = self._alike_new(plan) if plan.needs.new else None
             if alike in self._failed:
@@ -313,11 +246,11 @@ class ChangeSearch:
         self._complete &= self._combined < MOST_COMBINED
         return None
 
-    def _alike_new(self, plan: _Plan) -> Hashable:
+    def _alike_new(self, plan: ChangePlan) -> Hashable:
         """Return what is the same for plans with new nodes that are alike."""
         return self._trial.kind_of_new(plan.needs.rows[plan.at]), plan.way
 
-    def _tried(self, plan: _Plan) -> tuple[tuple[Step, ...], str] | None:
+    def _tried(self, plan: ChangePlan) -> tuple[tuple[Step, ...], str] | None:
         """Return what ``ChangeTrial.steps`` does; what failed for an option before is not tried again."""
         uids = (record.uid for record in plan.moved)
         which = (id(plan.needs), plan.at, plan.way, plan.ending, *uids)
@@ -330,10 +263,10 @@ class ChangeSearch:
             self._failed.add(which)
         return done
 
-    def _next(self, plan: _Plan | _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
+    def _next(self, plan: Plan, kinds: frozenset[Kind]) -> Iterator[Plan]:
         """Yield the plans after one that fails: another set of labels, or another node."""
         another = plan.at + 1 < len(plan.needs.rows)
-        if isinstance(plan, _Moving):
+        if isinstance(plan, MovingPlans):
             yield from self._after(plan, kinds)
             return
         if another and not plan.way and not plan.moved:
@@ -341,7 +274,7 @@ class ChangeSearch:
         if plan.way + 1 < len(plan.needs.ways):
             yield replace(plan, way=plan.way + 1)
 
-    def _after(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
+    def _after(self, moving: MovingPlans, kinds: frozenset[Kind]) -> Iterator[Plan]:
         """Yield the first of the plans in which ``moving.count`` pods leave the node, and the search for the
         others, and for those of another node.
         """
@@ -353,7 +286,7 @@ class ChangeSearch:
             yield plan
             yield moving
 
-    def _next_at(self, moving: _Moving) -> int | None:
+    def _next_at(self, moving: MovingPlans) -> int | None:
         """Return the next of the nodes that a pod may leave; None = there is none."""
         needs, at, leaves = moving.needs, moving.at + 1, self._trial.leaves
         while (
@@ -364,7 +297,7 @@ class ChangeSearch:
             at += 1
         return at if at < len(needs.rows) else None
 
-    def _moving(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan]:
+    def _moving(self, moving: MovingPlans, kinds: frozenset[Kind]) -> Iterator[ChangePlan]:
         """Yield the plans in which ``moving.count`` pods leave the node."""
         needs, count = moving.needs, moving.count
         row = needs.rows[moving.at]
@@ -385,7 +318,7 @@ class ChangeSearch:
             if len(moved) < count or not (moving.ending or self._land(moved)):
                 continue
             room = freed(needs.room, moved, row)
-            plan = _Plan(needs, moving.at, 0, moved, self._less(room), moving.ending)
+            plan = ChangePlan(needs, moving.at, 0, moved, self._less(room), moving.ending)
             if room.get(PODS, 1) > 0 and plan.helps and plan.kinds <= kinds:
                 yield plan
         self._complete &= whole
@@ -395,7 +328,7 @@ class ChangeSearch:
         homes = self._trial.homes
         return len({each.row for each in moved}) > 1 or all(map(homes.elsewhere, moved))
 
-    def _alike(self, moving: _Moving, row: int) -> tuple[list[list[PodRecord]], bool]:
+    def _alike(self, moving: MovingPlans, row: int) -> tuple[list[list[PodRecord]], bool]:
         """Return the pods whose leaving may help a node, in lists of interchangeable ones; and
         whether these are all.
         """
@@ -439,7 +372,7 @@ class ChangeSearch:
         )
         return tuple(LowerRequest(name, max(0, left), requested[name]) for name, left in lacking)
 
-    def _item(self, plan: _Plan | _Moving) -> _Item:
+    def _item(self, plan: Plan) -> _Item:
         place = self._places[plan.needs.rows[plan.at]]
         return plan.cost, plan.needs.others, place, next(self._numbers), plan
 

@@ -187,7 +187,9 @@ def is_of_condition(taint: Taint) -> bool:
 def kind_of_new(node: Node) -> Hashable:
     """Return a value that is equal for nodes whose copies would differ only in their names."""
     status, name = node.status, node.metadata.name
-    labels = frozenset((key, value) for key, value in node.metadata.labels.items() if value != name)
+    labels = frozenset(
+        (key, value) for key, value in node.metadata.labels.items() if value != name and key != HOSTNAME
+    )
     return frozenset(status.allocatable.items()), node.spec.taints, labels, status.declared_features
 
 
