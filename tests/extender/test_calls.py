@@ -83,7 +83,7 @@ async def answers(calls: NodeQueryClient, questions: Questions, names: list[str]
 
 async def play(w: World, steps: list[tuple[Any, ...]]) -> DirectClient:
     client = DirectClient(w)
-    calls, questions = NodeQueryClient(client), Questions()  # type: ignore[arg-type]    # all that is needed
+    calls, questions = NodeQueryClient(client), Questions()  # type: ignore[arg-type]  # all that is needed
     for step, *arguments in steps:
         if step == "ask":
             anew = NodeQueryClient(DirectClient(w))  # type: ignore[arg-type]

@@ -72,9 +72,9 @@ class FakeApiServer(Startable):
 
     Attributes:
         store: The objects.
-        store: The objects.
         faults: The faults to cause.
         history: The requests.
+        forbidden: Plurals that clients may not see.
         people: Who shows which token, and who may read what.
     """
 

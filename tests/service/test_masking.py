@@ -147,7 +147,7 @@ def questions(pod: Pod, session: str, seqs: list[int]) -> Iterator[tuple[str, An
 
 
 def answers(seed: int) -> Iterator[tuple[str, str]]:
-    """What a client gets that sees ``MINE`` alone: each RPC, and its answer or error as text."""
+    """Yield the answers to a client that sees ``MINE`` alone: each RPC, and its answer or error as text."""
     chance = random.Random(seed)
     nodes, pods = cluster(chance)
     with world(*nodes, *pods) as w:
@@ -251,7 +251,9 @@ NAMELESS: Final = frozenset(
         *("GetCapabilitiesResponse", "GetClusterInfoResponse", "ListProfilesResponse", "ConfigurationPeriod"),
     }
 )
-"""Messages whose texts name nobody, whatever field they get: they are about nodes, plugins or the server."""
+"""Messages without names in their texts, whatever field they get: they are about nodes, plugins or the
+server.
+"""
 
 TEXTS: Final = {
     *(
@@ -314,7 +316,7 @@ def fields() -> Iterator[tuple[str, str]]:
 
 
 def test_each_text_of_an_answer_is_known() -> None:
-    """A new field names nobody, has names with their namespaces, or belongs to a subject: say which."""
+    """A new field has no names, has names with their namespaces, or belongs to a subject: declare which."""
     unknown = [
         f"{kind}.{name}" for kind, name in fields() if name not in PLAIN | TEXTS and kind not in NAMELESS
     ]

@@ -1,4 +1,4 @@
-"""What live decisions are left with while a hundred clients place pods in sessions all the time."""
+"""The speed of live decisions while a hundred clients place pods in sessions all the time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Answer = TypeVar("Answer")
 
 SESSIONS = 100
 TURNS = 4
-"""How often a repeat measures without sessions and with them, in turn."""
+"""Measurements of a repeat without sessions and with them, alternately."""
 
 PAUSE_SECONDS = 0.1
 """Before a client that was rejected asks again."""
@@ -113,7 +113,7 @@ def _prepare(size: Size, running: ExitStack) -> Repeat:
 
 @contextmanager
 def _calling(decide: Callable[[], None]) -> Iterator[Callable[[], int]]:
-    """Call all the time in the block; yields what tells how many calls have ended."""
+    """Call all the time in the block; yield a function that returns the number of ended calls."""
     counts, end = [0] * IN_FLIGHT, threading.Event()
 
     def call(which: int) -> None:
@@ -132,7 +132,8 @@ def _calling(decide: Callable[[], None]) -> Iterator[Callable[[], int]]:
 
 
 def _be_clients(address: str, busy: Event, end: Event, at_work: Event) -> None:
-    """Place pods in a session each and take them back, while ``busy`` is set; ``at_work`` tells that some do.
+    """Place pods in a session each and take them back, while ``busy`` is set; ``at_work`` is set once some
+    do.
 
     A thread for each would wake five times a second while its call waits, on the server's processors.
     """

@@ -1,4 +1,4 @@
-"""``make bench PART=clients``: a Schedule call by the client of each language, beside its null call.
+"""``make bench PART=clients``: a Schedule call by the client of each language, next to its null call.
 
 Each client is the driver that plays the contract suite (clients/contract), so both times have a line of JSON
 each way. The null server gives mooring's answer to every call, and does nothing else.
@@ -67,7 +67,7 @@ def _prepare(language: str, count: int, seconds: float, running: ExitStack) -> R
 
 
 def _answer(server: str) -> bytes:
-    """Return the answer to what the clients ask."""
+    """Return the answer to the clients' request."""
     with grpc.insecure_channel(server, UNLIMITED) as channel:
         request = schedule_request(1, 0)
         request.nodes.answer_form = nodes.NODE_FORM_NAMES

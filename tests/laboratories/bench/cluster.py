@@ -27,7 +27,9 @@ def node_name(number: int) -> str:
 
 
 def node_manifests(count: int, *, extra_labels: int = 0, images: int = 0, racks: int = 0) -> list[Manifest]:
-    """Equal nodes spread over zones and ``racks``, with as many more labels and images as asked for."""
+    """Return equal nodes spread over zones and ``racks``, with the given numbers of more labels
+    and images.
+    """
     return [
         node(
             number,
@@ -69,7 +71,7 @@ def node(
 
 
 def own_request(number: int) -> Mapping[str, Quantity]:
-    """What no other pod below 100,000 asks for."""
+    """Return requests that differ from those of all other pods below 100,000."""
     return {"cpu": f"{100 + number % 100}m", "memory": f"{500 + number // 100}Mi"}
 
 

@@ -1,4 +1,4 @@
-"""What one pod costs kube-scheduler: filter, then prioritize, one connection, one call at a time.
+"""The cost of one pod for kube-scheduler: filter, then prioritize, one connection, one call at a time.
 
 ``Changing`` is what a scheduler at work asks: the names in another order for each pod, as several of its
 threads look for nodes, and a row changed by the pod before. Elsewhere the cluster stays as it is.
@@ -31,7 +31,7 @@ class Started(NamedTuple):
 
 
 Placement = Callable[[ExitStack, int], Started]
-"""Starts a server with so many nodes."""
+"""Starts a server with this number of nodes."""
 
 Nodes = Callable[[], bytes]
 """The nodes of the next pod's question, as its last two fields."""
@@ -160,7 +160,7 @@ def _prepare(
 
 
 def _check(client: HttpClient, nodes: bytes) -> None:
-    """Every node passes and gets a score, so that prioritize is asked about the same nodes as filter."""
+    """Check that every node passes and gets a score, so that prioritize gets the same nodes as filter."""
     body = _body(0, nodes)
     passed = json.loads(client.exchange(client.request("/filter", body)))
     scored = json.loads(client.exchange(client.request("/prioritize", body)))
@@ -185,7 +185,7 @@ def _next_pod(client: HttpClient, numbers: itertools.count[int], nodes: Nodes) -
 
 
 def one_pod(client: HttpClient, numbers: itertools.count[int], nodes: bytes) -> tuple[float, float]:
-    """The seconds that filter and prioritize take for the next pod, asked about ``nodes``."""
+    """Return the seconds that filter and prioritize take for the next pod, with ``nodes``."""
     body = _body(next(numbers), nodes)
     filtering, scoring = client.request("/filter", body), client.request("/prioritize", body)
     return timed(lambda: client.exchange(filtering)), timed(lambda: client.exchange(scoring))

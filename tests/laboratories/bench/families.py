@@ -1,7 +1,7 @@
 """scheduler_perf's workloads by name: what kind of pods they place among what kind of pods.
 
-Shapes and proportions are those of ``test/integration/scheduler_perf`` of Kubernetes 1.36. There the pods
-that are placed beforehand are scheduled too; here they are dealt out to the nodes in turn.
+Shapes and proportions are those of ``test/integration/scheduler_perf`` of Kubernetes 1.36. There the earlier
+pods are scheduled too; here the nodes get them one after the other.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class Family:
         placed: The kinds of pods that are there before.
         placed_per_node: How many of each kind, for each node.
         zones: The zones that the nodes take turns in.
-        tainted: Every so many nodes have a taint that nobody tolerates; 0 = none.
+        tainted: Every n-th node has a taint that no pod tolerates; 0 = none.
         with_node: Objects that come with a node.
         with_pod: Objects that come with a pod.
         cluster: Objects that there are once.
-        preempts: Whether the pods find room only where others go.
-        default_spread: Whether the profile spreads pods that say nothing of it, as the default one does.
-        peer: kube-scheduler 1.36.3 on 2 cores, all nodes looked at / sampled, decisions/s, measured
+        preempts: Whether the pods find room only by preemption.
+        default_spread: Whether the profile has default spread constraints, like the default profile.
+        peer: kube-scheduler 1.36.3 on 2 cores, all nodes evaluated / sampled, decisions/s, measured
             elsewhere.
-        target: Decisions per second at least, and those that are aimed at.
-        note: What else to know of the figure.
-        most_nodes: Of so many nodes at most.
+        target: Decisions per second, the least and the aim.
+        note: A remark on the figure.
+        most_nodes: The most nodes.
         reserved_per_node: How many of the measured pods are placed before, for each node.
         gated_per_node: How many pods wait for a scheduling gate, for each node.
         reserves: Whether plugins reserve something for the pods, which is then part of the decision.
@@ -94,7 +94,7 @@ class Family:
         ]
 
     def objects(self, count: int) -> list[Manifest]:
-        """What is there before, on ``count`` nodes."""
+        """Return the objects that are there before, on ``count`` nodes."""
         placed = [
             self._on_a_node(make(at), at % count)
             for make in self.placed
@@ -134,7 +134,7 @@ GATED = pod("gated", namespace=BEFORE, spec={"schedulingGates": [{"name": "examp
 SECRET = {"volumes": [{"name": "secret", "secret": {"secretName": "secret"}}]}
 LOW = pod("low", namespace=BEFORE, requests={"cpu": "900m", "memory": "500Mi"})
 ON_ONE_NODE = 100
-"""The pods of a DaemonSet take turns on so many nodes, which every cluster has."""
+"""The number of nodes on which pods of a DaemonSet run, one after the other; every cluster has them."""
 HIGH = pod("high", requests={"cpu": "3", "memory": "500Mi"}, spec={"priority": 10})
 GUARDED = pod("guarded", namespace=BEFORE, labels={"app": "guarded"}, requests={"cpu": "900m"})
 BUDGET = {

@@ -43,7 +43,7 @@ def _at(url: str) -> ApiServer:
 
 
 def elsewhere(connect: Callable[[], ApiServer], pods: int) -> Sample:
-    """``listed`` in a fresh process, where nothing was allocated and given back before."""
+    """Return ``listed`` of a fresh process, without earlier allocations."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(listed, connect, pods).result()
 

@@ -1,4 +1,6 @@
-"""What questions about the future cost in process: places in sessions, capacity, removal, groups, changes."""
+"""The cost of questions about the future in process: places in sessions, capacity, removal,
+groups, changes.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,7 @@ def _prepare(size: Size, question: Callable[[Work, Size], Repeat], _running: Exi
 
 
 def manifests(nodes: int) -> tuple[list[Manifest], list[Manifest]]:
-    """So many nodes, and the pods that run there."""
+    """Return ``nodes`` nodes, and the pods that run there."""
     dice = Random(SEED)
     return (
         [node(number, offers=OFFERS) for number in range(nodes)],
@@ -251,8 +253,8 @@ def _node_groups(size: Size, _running: ExitStack) -> Repeat:
 
 
 def _change(size: Size, _running: ExitStack, *, room: bool) -> Repeat:
-    """A zone has too many pods like the one that is asked for, and nodes are full but for those of another
-    zone, if any has ``room``.
+    """A zone has too many pods like the pod in question, and nodes are full except those of another zone, if
+    any has ``room``.
     """
     selector = {"matchLabels": {"app": "web"}}
     rule = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}

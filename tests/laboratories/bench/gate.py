@@ -1,9 +1,9 @@
-"""``make bench-gate``: what must stay so many times faster than something else in the same run.
+"""``make bench-gate``: ratios of two speeds in the same run that must not fall below a limit.
 
-Both sides of a ratio take turns, so that a slow or busy machine slows both; no time by itself decides.
-A ratio is the median of a few repeats; one that is too low is measured again, and fails when it stays too
-low. The limits are a third of what is usual, or less: they find what has become slow for a reason, not what
-varies.
+The two sides of a ratio are measured alternately, so a slow or busy machine slows both; no time by itself
+decides. A ratio is the median of a few repeats; one that is too low is measured again, and fails if it stays
+too low. The limits are a third of the usual ratio, or less: they find code that became slow for a reason, not
+chance.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tests.laboratories.bench.variety import MIXES, Placing
 from tests.laboratories.bench.workload import Figure, timed
 
 ATTEMPTS = 3
-"""So often a ratio is measured before it fails."""
+"""Measurements of a ratio before it fails."""
 
 REPEATS = 5
 """Repeats of an attempt; their median counts."""
@@ -67,7 +67,7 @@ class Ratio:
     """How many times faster the first thing in the name is than the second.
 
     Attributes:
-        name: What is compared with what.
+        name: The two things that are compared.
         least: The lowest median that passes.
         prepare: Sets up, to be undone by the stack, and gives what measures.
     """
@@ -121,7 +121,7 @@ def _json_over_yaml(_nodes: int, _running: ExitStack) -> Measure:
 
 
 def _full_over_numpy(nodes: int, _running: ExitStack) -> Measure:
-    """Against so many passes over a column as an evaluation could do with."""
+    """Compare with passes over a column, as many as an evaluation could need."""
     engine = new_engine(nodes)
     profile, pods = engine.profile(), map(pending_pod, itertools.count())
     column, other, into = np.arange(1.0, nodes + 1), np.full(nodes, 3.0), np.empty(nodes)
@@ -132,7 +132,9 @@ def _full_over_numpy(nodes: int, _running: ExitStack) -> Measure:
 
 
 def _churn_over_quiet(nodes: int, _running: ExitStack) -> Measure:
-    """What is left where a pod ends and a node reports its health before each decision."""
+    """Compare decisions after the end of a pod and the health report of a node with decisions without
+    changes.
+    """
     [churn] = [mix for mix in MIXES if mix.name == "Churn/OneTemplate"]
     made = [Placing(mix, nodes, nodes) for mix in (churn, replace(churn, churn=False))]
 
@@ -165,7 +167,7 @@ def _unary_over_null(nodes: int, running: ExitStack) -> Measure:
 
 
 def _new_pod_over_null(nodes: int, running: ExitStack) -> Measure:
-    """A pod that was never asked about, on a cluster of which a row has changed."""
+    """Decide about a new pod, on a cluster with one changed row."""
     channel = _channel(running, nodes)
     schedule, get_info = SchedulingServiceStub(channel).Schedule, ClusterServiceStub(channel).GetClusterInfo
     numbers, nothing = itertools.count(), cluster.GetClusterInfoRequest()
@@ -223,7 +225,7 @@ def _in_turn(
 
 
 def _warm(measure: Measure) -> Measure:
-    """The first time also pays for what is kept from then on."""
+    """Measure once without counting: the first time also fills the caches."""
     measure()
     wait_for_compiler()
     return measure

@@ -1,10 +1,10 @@
-"""``make bench-ghz``: each RPC of the core and of commits called by ghz, a client in Go, beside a null RPC.
+"""``make bench-ghz``: each RPC of the core and of commits called by ghz, a client in Go, next to a null RPC.
 
-Schedule is called by a light client as well, see ``light``, where that is installed.
+A light client also calls Schedule, see ``light``, if it is installed.
 
-Each repeat measures the null RPC first, on a server of its own, which gives to the same requests an answer of
-mooring's, then mooring: ghz takes much of a machine with few cores, so the ratio says more than the rates.
-The calls are those of deploy/load. The cluster changes during both.
+Each repeat first measures the null RPC, on a server that gives mooring's answer to the same requests, and
+then mooring. ghz takes much of a machine with few cores, so the ratio says more than the rates. The
+calls are those of deploy/load. The cluster changes during both.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def load(name: str, address: str, connections: int, seconds: float) -> dict[str,
 
 
 def microseconds(report: Mapping[str, Any], percent: int) -> float:
-    """The latency that so many percent of the calls were not above."""
+    """Return the latency that ``percent`` percent of the calls did not exceed."""
     found: int = next(
         entry["latency"] for entry in report["latencyDistribution"] if entry["percentage"] == percent
     )

@@ -1,7 +1,7 @@
 """Pods decided per second in groups: scheduler_perf's workloads of pod groups (Kubernetes 1.37).
 
 Each group is decided as a whole, and its pods are counted on their nodes; nothing is bound. Every placement
-is tried: 50 racks of 100 nodes each. What is written of a gang's milliseconds is the decision alone.
+is tried: 50 racks of 100 nodes each. A gang's milliseconds are the decision alone.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ SMALL = {"cpu": "100m", "memory": "100Mi"}
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """One workload: groups of so many equal pods.
+    """One workload: groups of equal pods.
 
     Attributes:
         name: scheduler_perf's.
-        pods: Of each group.
+        pods: The pods of each group.
         policy: The groups' scheduling policy.
         gates: The feature gates.
         key: The groups' topology label; "" = none.
         targets: As in ``Workload``.
         low_pods: How many less important pods are on each node before.
         uneven: Nodes differ in how many pods they have before, 0 to 6, and so does every rack.
-        requests: What a pod asks for.
+        requests: The requests of a pod.
     """
 
     name: str

@@ -33,23 +33,23 @@ from tests.laboratories.bench.workload import Repeat, Sample, Size, Workload
 SEED = 42
 METRIC = "decisions/s"
 TEMPLATES = {16: "15k / 40k", 200: "30k / -", 1000: "20k / -", 5000: "10k / -"}
-"""By how many templates there are in turn: decisions per second at least, and those that are aimed at."""
+"""Decisions per second, the least and the aim, by the number of templates that alternate."""
 
 WARM_UP = 10
 
 DECISIONS_TIMES = 5
-"""So many times more decisions than elsewhere: these take microseconds."""
+"""The factor by which there are more decisions than elsewhere: these take microseconds."""
 
 NO_CHURN = "the decision before is all that changed"
 
 COMPARED = 1000
-"""One decision in so many is compared with an evaluation in full."""
+"""The interval between decisions that are compared with a full evaluation."""
 
 Decide = Callable[[Sequence[Pod]], tuple[Sequence[Choice], float]]
 """Decides about pods, each assumed before the next one; gives the seconds, too."""
 
 Requests = Callable[[int], Mapping[str, Quantity]]
-"""What the pod with this number asks for."""
+"""The requests of the pod with this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Variant:
     """Pods that are alike to some degree.
 
     Attributes:
-        name: What they are called.
-        requests: What they ask for.
+        name: The name of the pods.
+        requests: Their requests.
         targets: By number of nodes: decisions per second at least, and those that are aimed at.
         node: The nodes that they go to.
-        templates: After so many pods they repeat; 0 = never.
-        note: What else to know of the figure.
+        templates: The number of pods after which they repeat; 0 = never.
+        note: A remark on the figure.
     """
 
     name: str

@@ -1,11 +1,11 @@
-"""Unary calls by h2load, a client in C that sends ready frames: what is left is the server's own price.
+"""Unary calls by h2load, a client in C that sends ready frames: the rest is the server's own cost.
 
 A client that makes and reads messages takes about as much of a machine with few cores as the server does, so
 its latencies are those of both. h2load is Debian's package nghttp2-client.
 
-Only one thread of a server runs Python at a time, and a call is handed from thread to thread. Where those may
-run on any core, waking one on another core costs more than its work; ``CoreEach`` is with the server kept
-to one core, and the client to another.
+Only one thread of a server runs Python at a time, and a call passes from thread to thread. If these may run
+on any core, waking one on another core costs more than its work; ``CoreEach`` keeps the server on one core,
+and the client on another.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def missing() -> str:
 
 
 def workloads(nodes: int, seconds: float) -> list[Workload]:
-    """Schedule of one pod, a dry run, beside the null RPC; ``CoreEach`` where there are two cores."""
+    """Return Schedule of one pod, a dry run, next to the null RPC; ``CoreEach`` if there are two cores."""
     cores = sorted(os.sched_getaffinity(0))
     places = {"": (set(cores), set(cores)), "CoreEach": (set(cores[:1]), set(cores[1:2]))}
     return [
@@ -81,7 +81,7 @@ def workloads(nodes: int, seconds: float) -> list[Workload]:
 
 @contextmanager
 def _on(cores: set[int]) -> Iterator[None]:
-    """What is started meanwhile runs on these cores alone."""
+    """Keep processes that start in the block on these cores."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -98,7 +98,7 @@ def _prepare(
     with _on(servers):
         server = start_server(running, nodes)["grpc"]
         channel = running.enter_context(grpc.insecure_channel(server))
-        # h2load does not look at gRPC's status; an error here ends the benchmark.
+        # h2load does not read gRPC's status; an error here ends the benchmark.
         idle = start_null_server(running, call.answer(channel))
     changes, calls = Changes(channel), max(100, int(BRISK * seconds))
     load(server, call, shape, calls // 4)

@@ -7,14 +7,14 @@ before the scheduler starts. Once a tenth is bound it takes turns with the other
 until each has bound all pods; the rate is that of its turns, by the audit log. Scheduler, API server and etcd
 share the machine, so what a pod costs them in processor time bounds the rate.
 
-Unless told otherwise it is a burst of like pods, while nothing else happens. With `--mixed` they are pods of
-StatefulSets, with a label of their own each; of ten sets one is spread over zones, and one keeps its pods on
-nodes of their own. With `--openb FOLDER` nodes and pods are those of a trace. With `--churn 50` so many
-running pods a second end, and as many others appear. With `--rules` mooring with an author's rule takes the
-others' place: the working directory has to be in PYTHONPATH.
+By default the pods are a burst of like pods, and nothing else happens. With `--mixed` they are pods of
+StatefulSets, each with a label of its own; one of ten sets is spread over zones, and one keeps its pods on
+nodes of their own. With `--openb FOLDER` nodes and pods are those of a trace. With `--churn 50` 50 running
+pods a second end, and as many others appear. With `--rules` mooring with an author's rule replaces the
+others: the working directory has to be in PYTHONPATH.
 
-With `--arriving` pods come while the scheduler runs: first half of them as fast as they can be created, then
-the others at 80 % of the rate at which the first were bound. What is taken is how long these wait, from right
+With `--arriving` pods come while the scheduler runs: half of them as fast as they can be created, and then
+the others at 80 % of the rate at which the first were bound. The figure is how long these wait, from right
 before a pod is sent to the API server until the binding is answered.
 """
 
@@ -50,7 +50,7 @@ NULL = "null-binder"
 
 
 def null_binder(plane: ControlPlane, directory: Path, /, *_: str) -> AbstractContextManager[Process]:
-    """What decides nothing."""
+    """Start the binder that decides nothing."""
     command = [sys.executable, "-m", "tests.laboratories.bench.null_binder", str(plane.kubeconfig("mooring"))]
     return Process(NULL, command, directory / f"{NULL}.log")
 
@@ -123,7 +123,7 @@ def _parser(contestants: Mapping[str, object]) -> argparse.ArgumentParser:
 
 
 def wanted_of(name: str) -> Mapping[str, str]:
-    """What is wanted of a contestant, least and aim by metric: something of mooring alone."""
+    """Return the targets of a contestant, least and aim by metric; only mooring has some."""
     return {f"% of {NULL}": "85 / 95", "p99 ms at 80 %": "150 / 50"} if name == "mooring" else {}
 
 

@@ -1,4 +1,4 @@
-"""What whole schedulers are given: nodes and pods, made or from a trace."""
+"""Nodes and pods for whole schedulers, made or from a trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LiveWorkload:
     """Nodes and the pods that are to be bound to them.
 
     Attributes:
-        name: Of the row: what pods, how many of them, on how many nodes.
+        name: The name of the row: the pods, their number, the number of nodes.
         nodes: Their manifests.
         pods: Theirs, in the order of their arrival.
         enough: How many of them any scheduler finds nodes for.

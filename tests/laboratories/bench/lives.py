@@ -38,7 +38,7 @@ PAUSE = 10_000
 
 
 def workloads(size: Size) -> list[Workload]:
-    """What ``mooring replay --lives`` does, by processor time."""
+    """Return the workloads of ``mooring replay --lives``, by processor time."""
     return [
         Workload(
             f"replay/Lives/{size.nodes}Nodes/{DEPLOYMENTS}Templates",
@@ -64,7 +64,7 @@ def _repeat(folder: Path) -> Sample:
 
 
 def write_lives(directory: Path, nodes: int, lives: int, at_once: int) -> Path:
-    """A recording of so many pods of 50 Deployments, of which so many live at once."""
+    """Write a recording of ``lives`` pods of 50 Deployments; ``at_once`` of them live at the same time."""
     encoder = EntryEncoder(lambda *_: None)
     directory.mkdir(parents=True)
     writer = SegmentWriter(segment_path(directory, 1))
@@ -83,7 +83,9 @@ def write_lives(directory: Path, nodes: int, lives: int, at_once: int) -> Path:
 
 
 def _entries(nodes: int, lives: int, at_once: int) -> Iterator[tuple[int, Entry]]:
-    """What happens, and when: each pod waits, is assumed, bound and started, and goes in the end."""
+    """Yield the events and their times: each pod waits, is assumed, bound and started, and goes in
+    the end.
+    """
     living: deque[PodRecord] = deque()
     dice = random.Random(lives)
     weights = list(itertools.accumulate(1 / (which + 1) for which in range(DEPLOYMENTS)))

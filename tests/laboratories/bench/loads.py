@@ -1,4 +1,4 @@
-"""The calls of deploy/load: what ghz sends, and with what a server that does nothing answers."""
+"""The calls of deploy/load: ghz's requests, and the answers of a server that does nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Load:
 
     Attributes:
         method: The path of its RPC.
-        request: Its message. What ghz puts in, as a UID for each call, stands there as it is written.
+        request: Its message, with ghz's template, such as a UID for each call, as it is written.
     """
 
     method: str
@@ -48,7 +48,7 @@ class Load:
         return cls(f"/{config['call']}", message.SerializeToString())
 
     def answer(self, channel: grpc.Channel) -> bytes:
-        """What the server says to it."""
+        """Return the server's answer to it."""
         call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(self.method, bytes, bytes)
         return call(self.request, timeout=20)
 

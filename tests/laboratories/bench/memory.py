@@ -44,13 +44,15 @@ EVALUATED: Mapping[str, Callable[[Fields], Fields]] = {
         "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [like]}}
     },
 }
-"""By name, what else is in the spec of pods that are evaluated, by what selects pods like them on a host."""
+"""By name, the rest of the spec of evaluated pods, given the selector of pods like them on a host."""
 
 EVALUATIONS = 50
 
 
 def workloads(size: Size) -> list[Workload]:
-    """What the state keeps of nodes and pods that came as JSON, and how long a server without nodes takes."""
+    """Return the memory of the state for nodes and pods that came as JSON, and the start of a server without
+    nodes.
+    """
     nodes = f"memory/{size.nodes}Nodes/{LABELS}Labels{IMAGES}Images"
     return [
         Workload(nodes, partial(_prepare, per_node, size.nodes), {"allocated B/node": "1000 / 400"}),
@@ -88,7 +90,7 @@ def _prepare(measured: Measured, count: int, _running: ExitStack) -> Repeat:
 
 
 def _elsewhere(measured: Measured, count: int, traced: bool) -> float:
-    """The measurement in a fresh process, where nothing was allocated and given back before."""
+    """Measure in a fresh process, without earlier allocations."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(measured, count, traced).result()
 

@@ -1,8 +1,8 @@
-"""Binds every pod that there is and decides nothing: nobody can bind faster.
+"""Binds every pod and decides nothing: no scheduler can bind faster.
 
     python -m tests.laboratories.bench.null_binder KUBECONFIG
 
-Pods go to the nodes in turn, over as many connections as `mooring scheduler` has for bindings.
+The nodes get pods one after the other, over as many connections as `mooring scheduler` has for bindings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def main() -> int:
     names = [node["metadata"]["name"] for node in api.nodes()]
     pending = [pod["metadata"] for pod in api.pods() if not pod["spec"].get("nodeName")]
     requests = [binding(server, pod, names[at % len(names)]) for at, pod in enumerate(pending)]
-    # What binds more pods a second for mooring does so for whoever knows all nodes before.
+    # An improvement that binds more pods a second for mooring does so here, too, since all nodes are known
+    # before.
     send(server, requests, connections=CONNECTIONS)
     return 0
 

@@ -1,4 +1,4 @@
-"""A server that does nothing: what an RPC costs before anybody works on it.
+"""A server that does nothing: the cost of an RPC before any work on it.
 
 It runs as a process of its own, on the same library and with the same threads as mooring, without its layers.
 """
@@ -29,7 +29,7 @@ class Answering(grpc.GenericRpcHandler):
 
 
 def main() -> int:
-    """Answer with the content of the file that is named, until told to stop."""
+    """Answer with the content of the named file until a signal."""
     threads = Threads(Options.transport_threads, "grpc")
     server = grpc.server(threads, options=SERVER_OPTIONS)  # type: ignore[arg-type]  # any executor will do
     server.add_generic_rpc_handlers((Answering(Path(sys.argv[1]).read_bytes()),))

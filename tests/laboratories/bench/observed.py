@@ -1,4 +1,4 @@
-"""What is seen of programs from outside: which bindings were accepted, and what processor time they took."""
+"""Programs seen from outside: the accepted bindings, and the processor time."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Bindings:
         return len(self.times)
 
     def wait(self, pods: int, pause: float = 0.01, programs: Programs = MappingProxyType({})) -> int:
-        """Wait until there are so many, looking every ``pause`` seconds, as looking costs time; return how
-        many there are.
+        """Wait until there are ``pods``, reading every ``pause`` seconds, since reading costs time; return
+        their number.
 
         Raises:
             RuntimeError: One of ``programs`` has ended before.
@@ -79,7 +79,7 @@ def check_alive(programs: Programs) -> None:
 
 
 def cpu_milliseconds(programs: Programs) -> dict[str, float]:
-    """What the processes of each have used so far, in user and system mode."""
+    """Return the processor time of each program's processes so far, in user and system mode."""
     return {
         name: 1e3 * sum(_cpu_ticks(process.pid) for process in processes) / TICKS
         for name, processes in programs.items()

@@ -1,4 +1,4 @@
-"""The cost of an author's rule: beside the profile without it, in turns, in the same run.
+"""The cost of an author's rule, next to the profile without it, alternately, in the same run.
 
 The rules read a label, free memory, a label and an annotation, and a declared counter. Figures of processes
 are processor time of the server.
@@ -51,7 +51,7 @@ A_CALL = 10
 APPS = 40
 TEMPLATES = 200
 MORE_NODES = 10
-"""So many times more nodes in the larger cluster."""
+"""The factor by which the larger cluster has more nodes."""
 
 OVER = "ms over"
 LIMIT = {OVER: "0.2 / 0.05"}
@@ -62,7 +62,7 @@ FOLLOWED_BY_ROW: tuple[type[Plugin[None]], ...] = (ScoreFree, CountPerRack)
 
 Rule = type[Plugin[None]]
 Mix = Callable[["Side", int], Pod]
-"""Makes the pod with this number, after what happens before it."""
+"""Makes the pod with this number, after the changes before it."""
 
 
 def workloads(size: Size) -> list[Workload]:

@@ -13,7 +13,7 @@ from tests.laboratories.bench.numbers import number
 from tests.laboratories.bench.workload import Figure
 
 WIDTH, BAR, HEAD = 10.0, 0.32, 0.9
-"""Inches: of a picture, of a bar, and of what a panel has beside its bars."""
+"""Inches of a picture, of a bar, and of a panel's other parts."""
 
 LOGARITHMIC = 30.0
 """From this ratio of the largest to the smallest figure on, a panel has a logarithmic axis."""

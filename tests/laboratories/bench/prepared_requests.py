@@ -62,8 +62,8 @@ def send(
     are open before the first is sent.
 
     Args:
-        server: To whom.
-        requests: What `Server.post` makes.
+        server: The server.
+        requests: Results of `Server.post`.
         pace: Requests a second; 0 = as fast as they are answered.
         connections: Over how many.
 

@@ -28,7 +28,7 @@ def started(module: str, *arguments: str, settled: str = "") -> Iterator[str]:
     """Run ``python -m module arguments``; yields the line with which it says that it is ready.
 
     Args:
-        settled: What its log has to say as well before it is measured; "" = nothing.
+        settled: The text that its log must also have before it is measured; "" = nothing.
 
     Raises:
         RuntimeError: It ended before; carries what it said.
@@ -54,7 +54,7 @@ def started(module: str, *arguments: str, settled: str = "") -> Iterator[str]:
 
 
 def _said(errors: TextIO) -> str:
-    """What a process has written so far; it shares the position in the file, which stays."""
+    """Return a process's output so far; it shares the position in the file, which stays."""
     return os.pread(errors.fileno(), os.fstat(errors.fileno()).st_size, 0).decode()
 
 

@@ -1,7 +1,7 @@
 """Calls over gRPC, by a Python client on loopback TCP.
 
-Each call is about new pods, on a cluster of which a row has changed since the call before: a pod was reserved
-there, outside the time. ``Repeated`` asks the same of a cluster that never changes.
+Each call is about new pods, on a cluster with a row that changed since the call before: a pod was reserved
+there, outside the time. ``Repeated`` repeats the question for a cluster that never changes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ UNLIMITED = [("grpc.max_receive_message_length", -1)]
 
 
 def workloads(size: Size) -> list[Workload]:
-    """Unary calls beside a null RPC, batches, and Filter in each way to name nodes."""
+    """Return unary calls next to a null RPC, batches, and Filter in each way to name nodes."""
     cluster_size = f"{size.nodes}Nodes"
     forms: dict[str, Callable[[int], nodes.NodeSelection]] = {
         "Names": _by_names,
@@ -134,9 +134,9 @@ class Asking(Generic[Request]):
     """Calls about one pod after the other.
 
     Attributes:
-        call: What is timed.
+        call: The call that is timed.
         request: Makes the next one; not in the time of a single call.
-        changes: What changes the cluster between calls; None = it stays as it is.
+        changes: Changes the cluster between calls; None = it stays as it is.
     """
 
     call: Callable[[Request], object]

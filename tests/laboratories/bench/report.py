@@ -25,13 +25,13 @@ from tests.laboratories.bench.numbers import middle
 from tests.laboratories.bench.workload import Figure
 
 FOLDER = Path(__file__).parents[3] / ".cache" / "bench"
-"""Where reports go unless told otherwise; git ignores it."""
+"""The default folder of reports; git ignores it."""
 
 PAGES = Path(__file__).parents[3] / "docs" / "figures"
 """The pages of the documents with the tables, one for each command."""
 
 WIDE = 200
-"""Columns of the table where no terminal limits it."""
+"""Columns of the table without a terminal."""
 
 
 @dataclass(frozen=True, slots=True)

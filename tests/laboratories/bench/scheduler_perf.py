@@ -38,7 +38,7 @@ WITHOUT_DEFAULT_SPREAD = {
 
 
 def workloads(size: Size) -> list[Workload]:
-    """The default profile over all nodes; kube-scheduler's own figures beside it."""
+    """Return the default profile over all nodes; kube-scheduler's own figures are next to it."""
     return [
         Workload(
             f"core/{family.name}/{_nodes(size, family)}Nodes",
@@ -108,7 +108,7 @@ def _repeat(cluster: Cluster, count: int) -> Sample:
 
 
 def _make_room(engine: Engine, pod: Pod) -> None:
-    """What preemption and the pods' end come to: the victims go, and the pod takes their place."""
+    """Do the result of preemption and the pods' end: the victims go, and the pod takes their place."""
     run = partial(evaluate_preemption, given=None, seed=SEED)
     found = engine.evaluate(pod, engine.profile(), ALL_NODES, run=run)[0].preemption
     if found is None or not found.best:

@@ -20,7 +20,7 @@ class Steps:
         self._task = task
 
     def doing(self, what: str) -> None:
-        """Say what comes now; in a line of its own where no bar can be seen."""
+        """Show the next step, in a line of its own without a bar."""
         self._bar.update(self._task, description=what)
         if not self._bar.console.is_terminal:
             task = self._bar.tasks[self._task]

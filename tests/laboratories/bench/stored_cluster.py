@@ -36,8 +36,8 @@ class FullControlPlane(ControlPlane):
 
     Args:
         directory: Where it keeps its files.
-        nodes: So many.
-        pods: So many, spread over the nodes.
+        nodes: The number of nodes.
+        pods: The number of pods, spread over the nodes.
     """
 
     def __init__(self, directory: Path, nodes: int, pods: int) -> None:

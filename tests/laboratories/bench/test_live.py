@@ -1,4 +1,4 @@
-"""What bench-cluster gives to schedulers, and how it compares them."""
+"""Workloads of bench-cluster, and its comparison of schedulers."""
 
 import gzip
 from pathlib import Path

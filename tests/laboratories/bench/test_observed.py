@@ -1,4 +1,4 @@
-"""What is seen of a control plane from outside."""
+"""Observations of a control plane from outside."""
 
 import json
 from pathlib import Path

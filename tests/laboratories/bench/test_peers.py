@@ -1,4 +1,4 @@
-"""What bench-peers makes of logs, metrics pages and rates; what it needs is said by name."""
+"""Logs, metrics pages and rates in bench-peers; an error names a missing tool."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What contestants that take turns are found to have done."""
+"""Results of contestants that take turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pods of real clusters ask for, in the order in which they came: 134 or 151 shapes, interleaved.
+"""The pods of real clusters, in the order in which they came: 134 or 151 shapes, interleaved.
 
 The traces are Alibaba's (alibaba/clusterdata): cluster-trace-gpu-v2023, which is called OpenB, and
 cluster-trace-gpu-v2025, of services that serve recommendation models (DLRM). They are read where they lie;
@@ -35,7 +35,7 @@ OPENB_PODS = "openb_pod_list_default.csv.gz"
 DLRM_PODS = "disaggregated_DLRM_trace.csv.gz"
 
 GPU = "example.com/gpu-milli"
-"""Thousandths of GPUs: pods of the trace share them, and no resource of Kubernetes tells which one."""
+"""Thousandths of GPUs: pods of the trace share them, and no resource of Kubernetes names the GPU."""
 
 RDMA = "example.com/rdma"
 DLRM_NODE: Mapping[str, str] = {
@@ -49,7 +49,7 @@ DLRM_NODE: Mapping[str, str] = {
 """The trace has no nodes: these hold two of any of its pods."""
 
 PODS = 8000
-"""Of each trace that many are decided, or all that it has."""
+"""Decisions for each trace, or all its pods if there are fewer."""
 
 SURE = 0.99
 """The share of a trace's pods that get a node wherever the others went: some ask for all that one has."""
@@ -85,8 +85,8 @@ def openb_pods(folder: Path) -> Iterator[Traced]:
 def dlrm_pods(folder: Path, *, apart: bool = False) -> Iterator[Traced]:
     """The pods of 156 services, those that were there before the trace first: 134 shapes among 23,871.
 
-    ``apart`` tells how many of a service may be on a node, by a hard spread over hosts: the nearest that
-    Kubernetes has.
+    ``apart`` is the number of a service's pods that a node may have, by a hard spread over hosts: the nearest
+    that Kubernetes has.
     """
     rows = sorted(_rows(folder / DLRM_PODS), key=lambda row: float(row["creation_time"] or 0))
     for row in rows:
@@ -119,11 +119,11 @@ class Trace:
     """Pods that came to a cluster.
 
     Attributes:
-        name: What it is called.
+        name: The name of the trace.
         pods: Reads them.
         nodes: Reads what the nodes offer, each of which is there about as often.
         target: Decisions per second at least, and those that are aimed at.
-        note: What else to know of the figure.
+        note: A remark on the figure.
     """
 
     name: str
@@ -156,7 +156,7 @@ TRACES = (
 
 
 def workloads(size: Size, folder: Path = FOLDER) -> list[Workload]:
-    """The default profile over all nodes; none where the traces are not."""
+    """Return the default profile over all nodes; nothing without the traces."""
     if not folder.is_dir():
         return []
     return [

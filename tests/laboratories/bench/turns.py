@@ -1,4 +1,4 @@
-"""Contestants that take turns of a fraction of a second, as a machine may be twice as fast seconds later.
+"""Contestants take turns of a fraction of a second, since a machine may be twice as fast seconds later.
 
 Each has a control plane of its own. All of its programs stand still while it is another's turn, so that none
 costs the others anything.
@@ -21,11 +21,11 @@ LONGEST_SECONDS = 1800.0
 
 
 class Contestant:
-    """The programs that bind somebody's pods; they stand still as soon as this is made.
+    """The programs of one contestant; they stand still as soon as this is made.
 
     Args:
         programs: By role; those that ask come before those that answer.
-        bindings: What they have bound, and go on to bind.
+        bindings: Their bindings so far, and the later ones.
         enough: How many bindings are there to be made.
     """
 
@@ -72,7 +72,7 @@ class Contestant:
         """Send a signal to those that ask, and after ``pause`` seconds to those that answer."""
         for processes in self._programs.values():
             for process in processes:
-                # `Process.signal` asks whether it has ended, which does away with what it has used.
+                # `Process.signal` polls the process, which would lose its resource usage.
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, number)
             time.sleep(pause)
@@ -80,8 +80,8 @@ class Contestant:
 
 @contextmanager
 def begun(programs: Programs, bindings: Bindings, enough: int) -> Iterator[Contestant]:
-    """Whoever has bound a tenth, by when all connections are open; at the end its programs run again, so that
-    they can be ended.
+    """Yield a contestant that has bound a tenth, so all connections are open; at the end its programs run
+    again, so that they can be ended.
     """
     bindings.wait(max(1, enough // 10), programs=programs)
     contestant = Contestant(programs, bindings, enough)
@@ -94,8 +94,8 @@ def begun(programs: Programs, bindings: Bindings, enough: int) -> Iterator[Conte
 def take_turns(contestants: Iterable[Contestant]) -> None:
     """Let each run again and again until all are done; who was first is last the next time.
 
-    Who decides far ahead of its bindings has decided about all pods when it has bound a part of them. So each
-    goes on to the end, and what it spent is for what it has bound.
+    A scheduler that decides far ahead of its bindings has decided about all pods when it has bound a part of
+    them. So each continues to the end, and its cost is for its bindings.
 
     Raises:
         RuntimeError: A program has ended.

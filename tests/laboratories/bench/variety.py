@@ -1,7 +1,7 @@
 """Decisions per second among pods that run and differ, and while pods and nodes change between decisions.
 
-What runs and what is placed are pods of StatefulSets, which have a label of their own each, or are made
-by 50 Deployments. Each decision assumes its pod; the next one sees it; nothing is bound.
+The running and the placed pods belong to StatefulSets, with a label of their own each, or to 50 Deployments.
+Each decision assumes its pod; the next one sees it; nothing is bound.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ AT_LEAST = 5
 """Decisions of a repeat, however long they take."""
 
 Make = Callable[[int, int], Manifest]
-"""The pod with this number in a cluster of so many nodes."""
+"""The pod with this number in a cluster with that number of nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Mix:
     """Pods that run, pods that are placed among them, and what happens meanwhile.
 
     Attributes:
-        name: What the workload is called.
-        running: The pods that run; they are dealt out to the nodes in turn.
+        name: The name of the workload.
+        running: The pods that run; the nodes get them one after the other.
         pod: The pods that are placed.
         churn: Whether a pod ends and a node reports its health before each decision.
         images: Whether that node's list of images changes, too.
         target: Decisions per second at least, and those that are aimed at.
-        note: What else to know of the figure.
+        note: A remark on the figure.
     """
 
     name: str
@@ -234,7 +234,9 @@ class Placing:
         return pod
 
     def decide(self, pods: int, seconds: float) -> float:
-        """Decisions a second, of so many pods or for so long; the first is compared with one in full."""
+        """Return the decisions a second, for ``pods`` pods or ``seconds`` seconds; the first is compared with
+        one in full.
+        """
         took: list[float] = []
         profile, expected = self.engine.profile(), None
         for number in range(pods):

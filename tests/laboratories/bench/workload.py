@@ -1,4 +1,4 @@
-"""What a workload is, how it is repeated, and how calls are timed."""
+"""Workloads, their repeats, and the timing of calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 Sample = dict[str, float]
-"""What one repeat measured, by metric; a metric's name ends in its unit, such as ``p50 ms``."""
+"""The figures of one repeat, by metric; a metric's name ends in its unit, such as ``p50 ms``."""
 
 Repeat = Callable[[], Sample]
 """Measures once."""
@@ -23,7 +23,7 @@ class Size:
 
     Attributes:
         nodes: Nodes of the cluster.
-        more_nodes: Nodes of further clusters, for what is also measured in large ones.
+        more_nodes: Nodes of further clusters, for workloads that are also measured in large ones.
         few: Names in the smaller extender call.
         decisions: Decisions of one repeat in process.
         family_decisions: The same for each of scheduler_perf's workloads; the most for pods that differ.
@@ -67,7 +67,7 @@ class Workload:
         prepare: Sets up, to be undone by the stack, and gives what measures.
         targets: By metric: the least figure to show, and the one that is aimed at.
         peers: By metric: what kube-scheduler reaches, measured elsewhere.
-        note: What a reader has to know to take the figures for what they are.
+        note: A remark that a reader needs to interpret the figures.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Figure:
 def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> list[Figure]:
     """Prepare ``workload`` once and repeat it; ``advance`` is called after each repeat."""
     samples: list[Sample] = []
-    # What the workload before left is not collected in a decision of this one.
+    # Garbage of the workload before is not collected in a decision of this one.
     gc.collect()
     with ExitStack() as running:
         repeat = workload.prepare(running)
@@ -115,9 +115,7 @@ def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> li
 
 @contextmanager
 def nothing_old_collected() -> Iterator[None]:
-    """Keep the garbage collector off what was there before, as in ``mooring scheduler`` after the first
-    list.
-    """
+    """Keep the garbage collector off older objects, as in ``mooring scheduler`` after the first list."""
     gc.collect()
     gc.freeze()
     try:
@@ -133,7 +131,7 @@ def figures(
     peers: Mapping[str, str],
     note: str = "",
 ) -> list[Figure]:
-    """What all repeats of the workload ``name`` measured, by metric."""
+    """Return the figures of all repeats of the workload ``name``, by metric."""
     return [
         Figure(
             name,

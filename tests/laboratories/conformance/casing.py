@@ -1,4 +1,4 @@
-"""Questions of an extender with keys in every case, beside what Go's JSON decoder makes of them.
+"""Questions of an extender with keys in every case, and the results of Go's JSON decoder.
 
 python -m tests.laboratories.conformance.casing  # needs Go; writes two files of testdata
 """
@@ -135,7 +135,7 @@ def build() -> Path:
 
 
 def decoded(program: Path) -> list[Manifest]:
-    """What Go reads in each of the questions, written by Go."""
+    """Return Go's reading of each of the questions, written by Go."""
     said = subprocess.run([program], input="\n".join(questions()), capture_output=True, text=True, check=True)
     return [json.loads(line) for line in said.stdout.splitlines()]
 

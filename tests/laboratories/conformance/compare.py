@@ -13,13 +13,14 @@ from tests.laboratories.conformance.families.draft import Manifest
 
 Differs = Callable[[Manifest], bool]
 FAILED_FILTER = re.compile(r"preemption: \[?(running .* filter plugin: |plugin .* failed at Filter: ).*")
-"""What preemption says when a plugin failed as it tried a node: an error's words are each side's own."""
+"""The message of preemption after a plugin failed on a node: each side words errors in its own way."""
 
 
 def differences(ours: Manifest, theirs: Manifest) -> list[str]:
     """Say per field what ours is and what theirs is; an empty list means that they agree.
 
-    Nodes that nobody looked at, as the pod's nominated node did, are in mooring's document alone.
+    Nodes that were not evaluated, because the pod's nominated node was feasible, are in mooring's document
+    alone.
     """
     return list(_walk("", _comparable(ours), _comparable(theirs)))
 

@@ -1,4 +1,4 @@
-"""What hints, queue and sequences have in common as commands: record what Go answers, or compare with it.
+"""The commands of hints, queue and sequences: record Go's answers, or compare with them.
 
     python -m tests.laboratories.conformance.SUBJECT.run vectors --seed 1 --count 250
     python -m tests.laboratories.conformance.SUBJECT.run compare --seed 7 --count 2000 [--version 1.34]
@@ -27,20 +27,20 @@ MAX_SHOWN = 5
 
 @dataclass(frozen=True)
 class Comparison:
-    """One kind of question that mooring and kube-scheduler's code are both asked.
+    """One kind of question to mooring and to kube-scheduler's code.
 
     Attributes:
-        name: What the questions are called, and their recordings.
+        name: The name of the questions and their recordings.
         asked: Under which name a recording holds a question.
         answered: Under which name it holds the answer.
         given: Under which name the program gives its answer.
         ask: Questions made from a seed: how many, for which release.
-        differences: What mooring says otherwise; nothing where both agree.
-        counts: What an answer adds to the summary, by name.
+        differences: The differences of mooring's answer; nothing if both agree.
+        counts: The counts that an answer adds to the summary, by name.
         build: Makes the program.
         versions: The releases that can be compared with.
-        asked_again: How often a question is asked again whose answer differs: what the program says in one
-            way or another by chance may be said so, too.
+        asked_again: How often a question with different answers is repeated: mooring may give any answer that
+            the program gives by chance.
     """
 
     name: str

@@ -95,7 +95,7 @@ def names_of(version: str) -> list[str]:
 
 
 def scenario(seed: int, index: int, only: str | None = None, version: str = NEWEST) -> Manifest:
-    """Scenario `index` of a seed; the families that a release has take turns, unless one is asked for."""
+    """Return scenario `index` of a seed; the families of a release take turns, unless ``only`` names one."""
     names = names_of(version)
     family = only or names[index % len(names)]
     rng = Random(f"{seed}/{family}/{index}")
@@ -136,7 +136,7 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
 
 
 def mix(draft: Draft) -> None:
-    """Two to five families at once; a later one may take back some of what an earlier one asked."""
+    """Draft two to five families at once; a later one may take back requests of an earlier one."""
     rarely = {"gangs", "node-name", "scheduling-gates", "resources-huge", "nominations-own"}
     known = [name for name in names_of(draft.version) if name != MIXED]
     names = [name for name in known if name not in rarely or draft.chance(0.05)]

@@ -1,6 +1,6 @@
 """mooring's document of a pod's cycle alone, as the oracle has it.
 
-`mooring explain` says more: what keeps a pod back whatever the nodes say, and whom preemption would pick.
+`mooring explain` adds more: reasons that keep a pod waiting on any nodes, and the victims of preemption.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What mooring would do to make room for a scenario's pod, in the oracle's form."""
+"""mooring's preemption for a scenario's pod, in the oracle's form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the oracle answered, kept for tests without Go: one JSON object a line, compressed."""
+"""The oracle's answers, kept for tests without Go: one JSON object a line, compressed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recording(name: str, version: str) -> Path:
 
 
 def write(lines: Sequence[str], out: Path, what: str) -> int:
-    """Write the lines, always as the same bytes, and say how many of what there are; 0 for the exit code."""
+    """Write the lines, always as the same bytes, and print their number; return 0 for the exit code."""
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), compresslevel=9, mtime=0))
     print(f"{len(lines)} {what}, {out.stat().st_size} bytes: {out}")

@@ -106,7 +106,7 @@ def _vector(scenario: Manifest, answer: Manifest) -> str:
 
 
 def explained(scenario: Manifest, version: str = NEWEST) -> Manifest:
-    """mooring's document; for a pod that no node takes with what could be done for it."""
+    """Return mooring's document; for a pod that fits no node with the result of preemption."""
     asked = question(
         scenario["objects"],
         scenario["pod"],
@@ -202,7 +202,7 @@ def _print_shrunk(scenario: Manifest, oracle: Oracle, version: str) -> None:
 
 
 def _sort(found: list[str]) -> set[str]:
-    """What was raised, else which verdicts on the pod differ, else the fields that do."""
+    """Return the error, else the verdicts on the pod that differ, else the fields that differ."""
     for start in (RAISED, ".status.code"):
         if lines := {line for line in found if line.startswith(start)}:
             return lines

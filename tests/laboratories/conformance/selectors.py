@@ -1,4 +1,4 @@
-"""Device selectors that are made to cost much, beside what Kubernetes' own compiler and cel-go make of them.
+"""Device selectors that are expensive by design, with the results of Kubernetes' own compiler and cel-go.
 
 python -m tests.laboratories.conformance.selectors  # needs Go; records testdata/selectors-1.37.jsonl.gz
 """
@@ -33,11 +33,13 @@ DEVICE = Device(
 """The device that the Go program has, too."""
 
 REPEATS = 5
-"""The fastest of so many evaluations counts, there too."""
+"""The number of evaluations; the fastest counts, also in Go."""
 
 
 def expressions() -> Iterator[str]:
-    """Of each kind small ones and the largest that fit into the 10 KiB that the API allows, or nearly so."""
+    """Yield, for each kind, small ones and the largest that fit into the 10 KiB that the API allows, or
+    nearly so.
+    """
     yield f'device.attributes["{DRIVER}"].model == "a100"'
     yield f'device.capacity["{DRIVER}"].memory.compareTo(quantity("10Gi")) > 0'
     for levels, uses in ((3, 2), (12, 8), (20, 8)):
@@ -69,7 +71,8 @@ def expressions() -> Iterator[str]:
 
 
 def ours(expression: str) -> Manifest:
-    """What mooring makes of the expression, as the Go program says it; without the estimate and the cost.
+    """Return mooring's result for the expression, in the Go program's form; without the estimate and the
+    cost.
 
     Processor time is taken, which what else runs on the machine doesn't lengthen.
     """
@@ -98,7 +101,7 @@ def build() -> Path:
 
 
 def theirs(program: Path) -> list[Manifest]:
-    """What Kubernetes makes of each of the expressions."""
+    """Return Kubernetes' results for the expressions."""
     asked = "\n".join(json.dumps({"expression": each}) for each in expressions())
     said = subprocess.run([program], input=asked, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in said.splitlines()]

@@ -13,7 +13,7 @@ from tests.laboratories.conformance.groups.run import GROUPS
 from tests.laboratories.conformance.recordings import read_lines, recording
 
 PARTS = 4
-"""The recorded scenarios are replayed in so many tests; the first is in the inner net."""
+"""The number of tests with the recorded scenarios; the first is in the inner net."""
 
 
 @pytest.mark.parametrize("version", releases.each(GROUPS.versions))

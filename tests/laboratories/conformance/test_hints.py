@@ -1,4 +1,4 @@
-"""What kube-scheduler's own plugins make of changes, recorded by the oracle, against mooring's."""
+"""Verdicts of kube-scheduler's own plugins on changes, recorded by the oracle, compared with mooring's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VolumeZone Node Add
 VolumeZone Node UpdateNodeLabel
 VolumeZone PersistentVolume Add
 """
-"""Events of which a plugin says the same for every pod."""
+"""Events about which a plugin gives every pod the same answer."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a release decides stays the same once a newer one is followed, which is the default from then on."""
+"""Decisions of a release stay the same once a newer one is followed, which is the default from then on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from tests.laboratories.conformance import program
 
 
 def with_a_newer_release(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """pytest in a process of its own, as modules may look at the newest release when they are imported."""
+    """Run pytest in a process of its own, since modules may read the newest release when they
+    are imported.
+    """
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     return subprocess.run(
         [*command, "-p", "tests.laboratories.conformance.newer_release", *arguments],

@@ -1,4 +1,6 @@
-"""What Kubernetes' compiler of selectors said of expressions that cost much, recorded, against mooring."""
+"""Results of Kubernetes' compiler of selectors for expensive expressions, recorded, compared
+with mooring's.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.laboratories.conformance.recordings import read_lines, recording
 from tests.laboratories.conformance.sequences.replay import differences
 
 PARTS = 8
-"""The recorded sequences are replayed in so many tests; the first is in the inner net."""
+"""The number of tests with the recorded sequences; the first is in the inner net."""
 
 COUNTS = {NEWEST: 500}
 

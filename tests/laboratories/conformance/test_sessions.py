@@ -12,7 +12,7 @@ from tests.laboratories.conformance.recordings import read_lines, recording
 from tests.laboratories.conformance.sessions.run import disagreement
 
 PARTS = 4
-"""The recorded versions are replayed in so many tests; the first is in the inner net."""
+"""The number of tests with the recorded versions; the first is in the inner net."""
 
 
 @pytest.mark.parametrize("part", seeds(PARTS))

@@ -17,11 +17,11 @@ from tests.laboratories.conformance.recordings import TESTDATA, read_lines
 from tests.laboratories.conformance.run import disagreement, vectors_of
 
 PARTS = 4
-"""The scenarios of a family are compared in so many tests; the first is in the inner net."""
+"""The number of tests with the scenarios of a family; the first is in the inner net."""
 
 
 class Named(msgspec.Struct):
-    """What has an id."""
+    """An object with an id."""
 
     id: str
 
@@ -34,7 +34,7 @@ class OfScenario(msgspec.Struct):
 
 @cache
 def by_family(version: str) -> dict[str, list[bytes]]:
-    """The lines of a release: as objects they would be a million for the garbage collector to look at."""
+    """Return the lines of a release: as objects they would be a million for the garbage collector to scan."""
     families: dict[str, list[bytes]] = {name: [] for name in names_of(version)}
     whose = msgspec.json.Decoder(OfScenario)
     for line in read_lines(vectors_of(version)):

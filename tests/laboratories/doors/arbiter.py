@@ -42,7 +42,7 @@ class Arbiter:
     Attributes:
         preferred: By NAMESPACE/NAME the node that is to win among equals.
         held: Set once kube-scheduler asks about the pod that holds it, and waits for the answer.
-        released: Set by whoever wants it to go on.
+        released: Set to let it continue.
     """
 
     def __init__(self) -> None:

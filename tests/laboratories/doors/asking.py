@@ -14,12 +14,12 @@ from mooring.cli import main
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command said.
+    """The result of a command.
 
     Attributes:
         code: Its exit code.
-        out: What it printed.
-        complaints: What it wrote to standard error.
+        out: Its standard output.
+        complaints: Its standard error.
     """
 
     code: int
@@ -28,7 +28,7 @@ class Answer:
 
     @property
     def document(self) -> Any:
-        """What it printed, for programs."""
+        """Return its standard output, for programs."""
         return json.loads(self.out)
 
 

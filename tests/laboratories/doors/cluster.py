@@ -76,16 +76,16 @@ _TRIED = re.compile(
     r'|"Unable to schedule pod; no fit; waiting" pod="(?P<failed>[^"]+)" err=(?P<why>"(?:[^"\\]|\\.)*")'
     r'|"Successfully bound pod to node" pod="(?P<bound>[^"]+)" node="(?P<node>[^"]+)"'
 )
-"""What kube-scheduler writes in its log."""
+"""The line about a new pod in kube-scheduler's log."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What kube-scheduler said of one pod at one moment.
+    """kube-scheduler's result for one pod at one moment.
 
     Attributes:
         pod: NAMESPACE/NAME.
-        node: Where it was bound; "" = nowhere.
+        node: The node that it was bound to; "" = none.
         message: Why not.
     """
 
@@ -188,7 +188,7 @@ class DoorsCluster(GuardedControlPlane):
             self._report(one.manifest)
 
     def run(self, preferred: Mapping[str, str]) -> list[Attempt]:
-        """Lets kube-scheduler go on, and returns what it said until nothing moves any more.
+        """Let kube-scheduler continue, and return its attempts until nothing moves.
 
         Args:
             preferred: By pod the node that is to win among equals.
@@ -199,7 +199,9 @@ class DoorsCluster(GuardedControlPlane):
         return self._attempts()
 
     def _attempts(self) -> list[Attempt]:
-        """What came of each attempt so far, in their order: bindings are written while others are tried."""
+        """Return the result of each attempt so far, in order: bindings are written while other pods are
+        tried.
+        """
         found: list[Attempt] = []
         open_: dict[str, int] = {}
         for line in _TRIED.finditer(self._log()):
@@ -319,7 +321,7 @@ class DoorsCluster(GuardedControlPlane):
         return self.api.items("/api/v1/pods")
 
     def _log(self) -> str:
-        """What kube-scheduler has written since it was held."""
+        """Return kube-scheduler's log since it was held."""
         with self.process("kube-scheduler").log.open("rb") as log:
             log.seek(self._said)
             return log.read().decode(errors="replace")
@@ -467,10 +469,12 @@ _CLASSES = (
     "RuntimeClass",
     "StorageClass",
 )
-"""What comes first: admission reads it, and a volume that claims find is bound without a wait."""
+"""Kinds that are created first: admission reads them, and a volume that claims find is bound without
+a wait.
+"""
 
 _LATE = (*_MAKERS, "CronJob", "Pod")
-"""What comes after the objects by which it is judged."""
+"""Kinds that are created last, after the objects that affect them."""
 
 _OTHERS = ()
 
@@ -487,7 +491,7 @@ def condition_of(item: Manifest) -> Manifest:
 
 
 def _object_of(item: Manifest) -> str:
-    """What a pod or a template came of."""
+    """Return the object from which a pod or a template was made."""
     return str(item["metadata"].get("annotations", {}).get(OBJECT, ""))
 
 

@@ -18,7 +18,7 @@ JSON, YAML = "application/json", "application/yaml"
 
 @dataclass(frozen=True)
 class Posted:
-    """One object as its creation is asked for.
+    """The request that creates one object.
 
     Attributes:
         manifest: The object.

@@ -287,7 +287,7 @@ def _running(random: Random, nodes: Sequence[str]) -> list[Manifest]:
         )
     for tier in random.sample(("web", "db", "cache"), random.choice((0, 0, 1, 2)) if objects else 0):
         bounds: Sequence[Manifest] = ({"minAvailable": 1}, {"maxUnavailable": 0}, {"maxUnavailable": "50%"})
-        # Of pods that kube-scheduler places meanwhile it would change as they become ready.
+        # A budget of pods that kube-scheduler places meanwhile would change as they become ready.
         spec = {"selector": {"matchLabels": {"age": "old", "tier": tier}}, **random.choice(bounds)}
         objects.append(new_object("policy/v1", "PodDisruptionBudget", tier, random.choice(POOL), spec=spec))
     return objects

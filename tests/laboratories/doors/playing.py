@@ -24,7 +24,7 @@ from tests.laboratories.e2e.api import Manifest
 
 @dataclass(frozen=True)
 class Played:
-    """What came of one set.
+    """The result of one set.
 
     Attributes:
         pods: How many pods the cluster had.
@@ -70,7 +70,7 @@ def play(cluster: DoorsCluster, objects: Sequence[Manifest], random: Random, fol
 
 
 class _Comparison:
-    """mooring's answers beside what the cluster does.
+    """mooring's answers, compared with the cluster's.
 
     Args:
         cluster: Has all objects; kube-scheduler is held.
@@ -88,7 +88,7 @@ class _Comparison:
         self._differences: list[str] = []
 
     def played(self) -> Played:
-        """What came of all."""
+        """Return the whole result."""
         placed = sum("nodeName" in item["spec"] for item in self._after.values())
         return Played(
             len(self._after), placed, len(self._after) - placed, self._asked, tuple(self._differences)
@@ -146,7 +146,7 @@ class _Comparison:
         return any(key_of(item) not in self._after for item in self._there)
 
     def what_if(self, random: Random, manifests: Path, folder: Path) -> None:
-        """Compare answers of `mooring what-if` with what comes of them."""
+        """Compare answers of `mooring what-if` with the cluster's behaviour."""
         future = Future(self._cluster, random, self._said, folder)
         self._differences += future.differences(manifests)
         self._asked += future.asked
@@ -230,10 +230,10 @@ _DECIDED = (0, 3, 4)
 """Exit codes of a command that has decided."""
 
 _PREEMPTION = " preemption: "
-"""What stands before kube-scheduler's sentence about preemption."""
+"""The text before kube-scheduler's sentence about preemption."""
 
 _LATE_PODS = 3
-"""How many pods of a dump are asked about."""
+"""The number of pods of a dump in the questions."""
 
 
 def _node_of(row: Manifest | None) -> str:
@@ -242,7 +242,9 @@ def _node_of(row: Manifest | None) -> str:
 
 
 def _own_name(pod: Manifest) -> str:
-    """What tells a pod from others of its object that are not like it; "" where all are alike."""
+    """Return the part of the name that distinguishes a pod from different pods of its object; "" if all are
+    alike.
+    """
     owner = next(iter(pod["metadata"].get("ownerReferences", ())), {"kind": ""})
     if owner["kind"] == "StatefulSet":
         return str(pod["metadata"]["name"])

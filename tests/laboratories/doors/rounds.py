@@ -18,7 +18,7 @@ from tests.laboratories.e2e.api import ApiError, Manifest
 
 FOLDER = long_runs.LEDGERS / "doors"
 FOUND = FOLDER / "found"
-"""Where sets that showed a difference are kept, each in a folder of its seed."""
+"""The folder of sets that showed a difference, each in a folder of its seed."""
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ def play_round(cluster: DoorsCluster, seed: int, *, reduce: bool = True) -> Roun
 
     Args:
         cluster: Where it is played.
-        seed: Of the set.
+        seed: The seed of the set.
         reduce: Whether to leave out what a difference doesn't need.
     """
     objects: Sequence[Manifest] = manifests(Random(seed))
@@ -69,7 +69,7 @@ def play_round(cluster: DoorsCluster, seed: int, *, reduce: bool = True) -> Roun
 
 
 def _try(cluster: DoorsCluster, objects: Sequence[Manifest], seed: int) -> Played | str:
-    """What came of a set, or why it can't be played."""
+    """Return the result of a set, or why it can't be played."""
     try:
         return play(cluster, objects, Random(seed), _played_in(cluster))
     except (ApiError, TimeoutError) as error:
@@ -82,7 +82,7 @@ def _differences(cluster: DoorsCluster, objects: Sequence[Manifest], seed: int) 
 
 
 def _reduced(cluster: DoorsCluster, objects: Sequence[Manifest], seed: int) -> Sequence[Manifest]:
-    """As few of the objects as still show a difference, so far as leaving out one after the other tells."""
+    """Return as few objects as still show a difference, found by leaving out one after the other."""
     kept = list(objects)
     for item in objects:
         without = [one for one in kept if one is not item]

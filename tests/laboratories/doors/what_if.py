@@ -1,4 +1,4 @@
-"""What `mooring what-if` says, and what the cluster does when the answer is carried out."""
+"""Answers of `mooring what-if`, and the cluster's behaviour when an answer is carried out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Future:
 
     Args:
         cluster: Changes with each question.
-        random: Decides what is asked about.
+        random: Decides the question.
         said: Asks mooring; None when it can't decide.
         folder: Gets files.
 
@@ -81,7 +81,9 @@ class Future:
                     yield f"{pod} goes from {row['node']} to {node or 'no node'}, what-if removal says {each}"
 
     def _node_groups(self) -> Iterator[str]:
-        """So many nodes take all pods but those of the answer, and one node fewer doesn't."""
+        """Check that the answer's number of nodes takes all pods but those of the answer, and one node fewer
+        doesn't.
+        """
         cluster = self._cluster
         manifests = self._dump(self._placed + self._random.randrange(2, 6))
         group = _like(self._random.choice(cluster.nodes()), "group")
@@ -134,7 +136,7 @@ class Future:
             yield f"the changed pod goes to {node or 'no node'}, what-if change says {option}"
 
     def _dump(self, count: int) -> Path:
-        """Have so many small pods, and return a dump of the cluster."""
+        """Create ``count`` small pods, and return a dump of the cluster."""
         self._cluster.fill(self._template, count)
         return must_gather(self._cluster.dump()).write(self._folder / "future")
 
@@ -149,7 +151,7 @@ def _waits(row: Manifest) -> bool:
 
 
 def _like(item: Manifest, name: str) -> Manifest:
-    """Return a new node that is like another one, but for what comes and goes with a node's state."""
+    """Return a new node like another one, without the parts that come and go with a node's state."""
     taints = [
         taint
         for taint in item["spec"].get("taints", ())

@@ -41,7 +41,7 @@ class Api:
     ) -> Manifest:
         """Send one request; its body may be a text of the media type `form`.
 
-        Raises ApiError for an HTTP error, URLError when nobody listens.
+        Raises ApiError for an HTTP error, URLError if no server listens.
         """
         text = json.dumps(body) if isinstance(body, dict) else body
         status, content = self._send(method, path, None if text is None else text.encode(), form)
@@ -137,7 +137,7 @@ class Api:
         }
 
     def wait_pods_bound(self, count: int, app: str = "") -> dict[str, str]:
-        """Waits until so many pods are bound; returns the node of each."""
+        """Wait until ``count`` pods are bound; return the node of each."""
 
         def probe() -> dict[str, str] | None:
             found = self.bound(app)

@@ -1,4 +1,4 @@
-"""Applies manifests and overlays as kubectl does; starts a pod's container with what its manifest says."""
+"""Applies manifests and overlays as kubectl does; starts a pod's container as its manifest describes it."""
 
 import json
 import re
@@ -23,7 +23,9 @@ _SCRIPTS = Path(sys.executable).parent
 
 @cache
 def built(folder: str) -> list[Manifest]:
-    """What kustomize makes of a folder of deploy/. A Service's fixed address is moved into our range."""
+    """Return kustomize's output for a folder of deploy/. A Service's fixed address is moved into
+    our range.
+    """
     objects: list[Manifest] = list(yaml.safe_load_all(run(BIN / "kustomize", "build", DEPLOY / folder)))
     for item in objects:
         if item["kind"] == "Service":
@@ -57,7 +59,7 @@ def path_to(api: Api, item: Manifest) -> str:
 
 
 def apply(api: Api, objects: list[Manifest]) -> None:
-    """Makes the objects in their order; what is there already stays, a namespace gets the new labels."""
+    """Make the objects in their order; existing ones stay, and a namespace gets the new labels."""
     for item in objects:
         try:
             api.call("POST", f"{path_of(api, item)}?fieldValidation=Strict", item)
@@ -118,8 +120,8 @@ def start(
 ) -> Process:
     """Starts a container of the one pod of `objects`: its own command, arguments and ConfigMaps.
 
-    Other than in a cluster, files are below `directory`, or where `files` says, and `flags` replaces what the
-    arguments say of addresses and of the API server.
+    Other than in a cluster, files are below `directory`, or as `files` maps them, and `flags` replaces
+    arguments about addresses and the API server.
     """
     spec = pod_spec(objects)
     chosen = spec["containers"][container]

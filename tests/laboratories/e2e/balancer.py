@@ -1,4 +1,4 @@
-"""What a Service does in front of two replicas: new connections go to those that are ready."""
+"""A Service for two replicas: new connections go to the ready ones."""
 
 import contextlib
 import socket
@@ -83,7 +83,7 @@ class Balancer:
 
 
 def _forward(source: socket.socket, target: socket.socket) -> None:
-    """Passes on what comes, and then the end."""
+    """Pass on the data, and then the end."""
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
             target.sendall(data)

@@ -1,11 +1,10 @@
 """Builds the real programs that the end-to-end tests run, from Go modules alone.
 
 `python tests/laboratories/e2e/build.py [NAME...]` puts etcd, the control planes of two Kubernetes releases,
-kustomize, Helm, ghz, h2spec and kwok, or those that are named, into `.cache/e2e/bin`. What is a part of
-Kubernetes lies there in a folder of its release: `kube-scheduler` names that of the newest,
-`1.36/kube-scheduler` an older one. e2e.test, which only `make upstream` needs, and kube-schedulers before
-1.36 have to be named. A binary is built again only when something it is made from has changed; the stamps lie
-beside the binaries.
+kustomize, Helm, ghz, h2spec and kwok, or the named ones, into `.cache/e2e/bin`. Programs of Kubernetes are in
+a folder of their release: `kube-scheduler` names that of the newest, `1.36/kube-scheduler` an older one.
+e2e.test, which only `make upstream` needs, and kube-schedulers before 1.36 have to be named. A binary is
+built again only if its sources have changed; the stamps are next to the binaries.
 """
 
 import hashlib
@@ -65,7 +64,7 @@ class Program:
 
     @property
     def mod_file(self) -> str:
-        """The file that pins its version; that of an older release lies beside the newest's."""
+        """The file that pins its version; an older release has one next to the newest's."""
         return "go.mod" if self.release in ("", RELEASE) else f"go-{self.release}.mod"
 
 
@@ -103,7 +102,7 @@ OLDER_SCHEDULERS = tuple(
     for release in KUBERNETES
     if release not in (RELEASE, SKEWED_RELEASE)
 )
-"""For a comparison of `mooring config show` with releases of which no control plane is built."""
+"""For a comparison of `mooring config show` with releases that have no control plane here."""
 
 UPSTREAM_PROGRAMS = (
     Program(

@@ -36,13 +36,13 @@ _LISTS = {
     "StatefulSet": "/apis/apps/v1/statefulsets",
     "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
 }
-"""Where there are objects of each kind that is compared."""
+"""The paths of the objects of each compared kind."""
 
 _NAMED_AT_RANDOM = {"DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController"}
 """The owners that make up names."""
 
 _ABOUT_LIMITS = "kubernetes.io/limit-ranger"
-"""An annotation that tells people what a LimitRange has changed."""
+"""An annotation for people, with a LimitRange's changes."""
 
 _AMOUNTS = {"allocatable", "capacity", "limits", "overhead", "requests"}
 """Fields that hold quantities by resource."""
@@ -53,7 +53,7 @@ _ATTEMPT = re.compile(r'"Attempting to schedule pod" pod="([^"]+)"')
 
 
 def items(api: Api, kind: str, namespaces: Iterable[str]) -> list[Manifest]:
-    """The objects of a kind that somebody made, in these namespaces or in none."""
+    """Return the objects of a kind that a client made, in these namespaces or in none."""
     wanted = {"", *namespaces}
     found = api.items(_LISTS[kind])
     return [

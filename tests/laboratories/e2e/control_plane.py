@@ -39,8 +39,8 @@ class ControlPlane:
     """A real control plane. Nodes and pods are plain API objects; nothing runs on them.
 
     Each user of `USERS` has a kubeconfig and a token of its own, all with every right, so that the audit log
-    tells who did what; the server may still put off requests of `CROWD`. A context manager; `scheduler`
-    starts kube-scheduler beside it.
+    shows the sender of each request; the server may still put off requests of `CROWD`. A context manager;
+    `scheduler` starts kube-scheduler with it.
     """
 
     release = RELEASE
@@ -48,7 +48,7 @@ class ControlPlane:
 
     disabled_admission = "ServiceAccount,TaintNodesByCondition"
     apiserver_flags: tuple[str, ...] = ()
-    """What a control plane of another kind adds to kube-apiserver's command line."""
+    """More arguments of kube-apiserver, for control planes of other kinds."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -83,7 +83,7 @@ class ControlPlane:
         return self.directory / f"{user}.kubeconfig"
 
     def write_kubeconfig(self, user: str, token: str) -> Path:
-        """Writes the kubeconfig of somebody with a token."""
+        """Write the kubeconfig of a user with a token."""
         self.kubeconfig(user).write_text(json.dumps(self._kubeconfig_of(user, token), indent=2))
         return self.kubeconfig(user)
 
@@ -96,7 +96,7 @@ class ControlPlane:
         ]
 
     def audited(self) -> list[dict[str, Any]]:
-        """What the API server has written down so far, in order; a line that it is writing is left out."""
+        """Return the audit log so far, in order, without an incomplete line."""
         text = (self.directory / "audit.log").read_text()
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
@@ -105,20 +105,20 @@ class ControlPlane:
         return next(process for process in self._running if process.name == name)
 
     def restart_api_server(self) -> None:
-        """Ends kube-apiserver and starts it anew, with the same port and what etcd has."""
+        """End kube-apiserver and start it again, with the same port and etcd's data."""
         api_server = self.process("kube-apiserver")
         self._running.remove(api_server)
         api_server.stop()
         self._start_apiserver()
 
     def back_up(self) -> Path:
-        """A copy of what etcd has; it and kube-apiserver are started anew."""
+        """Copy etcd's data; etcd and kube-apiserver are started again."""
         copy = self.directory / "etcd-backup"
         self._without_etcd(lambda: shutil.copytree(self._etcd_data, copy))
         return copy
 
     def restore(self, copy: Path) -> None:
-        """Puts a copy in the place of what etcd has, as its manual says: while no kube-apiserver runs."""
+        """Replace etcd's data with a copy, as its manual says: while no kube-apiserver runs."""
 
         def put_back() -> None:
             shutil.rmtree(self._etcd_data)
@@ -266,7 +266,7 @@ class ControlPlane:
                 "--service-account-issuer=https://kubernetes.default.svc",
                 f"--service-account-key-file={key}",
                 f"--service-account-signing-key-file={key}",
-                # Without a controller-manager nobody makes service accounts or takes off the not-ready taint.
+                # Without a controller-manager nothing makes service accounts or removes the not-ready taint.
                 f"--disable-admission-plugins={self.disabled_admission}",
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--endpoint-reconciler-type=none",
@@ -284,7 +284,7 @@ class ControlPlane:
 
 
 class OlderControlPlane(ControlPlane):
-    """Of the release before."""
+    """A control plane of the release before."""
 
     release = SKEWED_RELEASE
 
@@ -292,7 +292,7 @@ class OlderControlPlane(ControlPlane):
 GROUP_GATES = (
     "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true,DRAWorkloadResourceClaims=true"
 )
-"""What programs of 1.37 need to know pod groups, groups that share a topology domain, and their claims."""
+"""Gates of 1.37's programs for pod groups, groups that share a topology domain, and their claims."""
 
 
 class ControlPlaneWithGroups(ControlPlane):

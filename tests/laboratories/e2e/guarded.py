@@ -11,7 +11,7 @@ from .control_plane import ControlPlane
 _WORKLOADS = "/apis/apps/v1/namespaces/default"
 _PODS = "/api/v1/namespaces/default/pods"
 _HEARD_SECONDS = 0.5
-"""After so long controllers have heard of everything."""
+"""The time after which controllers have heard of everything."""
 
 
 class GuardedControlPlane(ControlPlane):
@@ -32,7 +32,7 @@ class GuardedControlPlane(ControlPlane):
     """Those that look after nodes are left out: nothing sends a heartbeat here."""
 
     controller_flags: tuple[str, ...] = ()
-    """What a control plane of another kind adds to kube-controller-manager's command line."""
+    """More arguments of kube-controller-manager, for control planes of other kinds."""
 
     static_pods_token = "token-of-static-pods"
     """The token of the user system:kube-scheduler."""

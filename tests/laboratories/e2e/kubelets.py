@@ -1,4 +1,4 @@
-"""kwok in place of kubelets: it runs no container, and says of pods and nodes what a kubelet would."""
+"""kwok instead of kubelets: it runs no container, and reports pods and nodes like a kubelet."""
 
 import subprocess
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ def start_kwok(kubeconfig: Path, directory: Path, stages: Sequence[str], lease_s
     Args:
         kubeconfig: How to reach the cluster.
         directory: For its log.
-        stages: What it does, such as ``pod/fast/pod-ready``; it has none built in, and reads them from its
-            own module.
+        stages: Its actions, such as ``pod/fast/pod-ready``; it has none built in, and reads them from its own
+            module.
         lease_seconds: How long its sign of life for a node counts; 0 = it gives none, and needs none to act.
     """
     return Process(

@@ -20,7 +20,7 @@ _SCORES = (10, 20)
 
 @contextmanager
 def lying_server(node: str, total: int, ties: Sequence[str]) -> Iterator[str]:
-    """Serves two nodes with the scores 10 and 20, and a Schedule that answers as told. Gives the address."""
+    """Serve two nodes with the scores 10 and 20, and a Schedule with the given answer. Yield the address."""
     handlers: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
         method: grpc.unary_unary_rpc_method_handler(_always(answer))
         for method, answer in _answers(node, total, ties).items()

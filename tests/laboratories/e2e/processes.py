@@ -13,7 +13,7 @@ from tests.process import Process, Restartable, free_port, run
 HTTP_TIMEOUT = "5s"
 
 INSECURE_BINDING = "--insecure-binding"
-"""Most of these tests are about other things than who may bind; a later flag takes it back."""
+"""Most of these tests are not about the right to bind; a later flag takes it back."""
 
 _HOST_PORT = r"\S+:\d+"
 _SCRIPTS = Path(sys.executable).parent
@@ -33,7 +33,7 @@ class _Mooring(Restartable):
         process.wait_line(self.ready_line)
 
     def output(self) -> str:
-        """What the running process has written so far."""
+        """Return the output of the running process so far."""
         return self.process.output()
 
     def kill(self) -> None:

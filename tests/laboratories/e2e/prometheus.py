@@ -71,13 +71,13 @@ class Exporter:
             self._rate = rate
 
     def reset(self) -> None:
-        """The counter begins at 0 again, as after a restart of the machine."""
+        """Begin the counter at 0 again, like a restart of the machine."""
         with self._lock:
             self._advance()
             self._count = 0.0
 
     def scraped(self, times: int) -> bool:
-        """Whether it was asked so often."""
+        """Return whether it was scraped ``times`` times."""
         return self.scrapes >= times
 
     def stop(self) -> None:

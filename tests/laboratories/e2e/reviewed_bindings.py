@@ -25,7 +25,7 @@ _NAME = "bindings.example.com"
 
 @contextmanager
 def reviewed_bindings(api: Api, directory: Path, review: Review) -> Iterator[None]:
-    """Have the API server ask `review` about each binding, whoever sends it."""
+    """Have the API server call `review` for each binding, from any client."""
     authority = Authority(directory / "webhook")
     pair = authority.issue("webhook")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

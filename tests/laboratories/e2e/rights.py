@@ -1,4 +1,4 @@
-"""What a ServiceAccount of ours must not be able to do, and whether it is kept from it."""
+"""Calls that a ServiceAccount of ours must not be able to make, and a check that they are rejected."""
 
 import json
 from pathlib import Path
@@ -67,19 +67,21 @@ FORBIDDEN = [
     ("POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests"),
     ("PUT", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/w"),
 ]
-"""What nobody has any reason to let mooring do."""
+"""Calls that mooring never needs."""
 SCHEDULERS = [
     ("POST", "/apis/authentication.k8s.io/v1/tokenreviews"),
     ("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"),
 ]
-"""What of it `mooring scheduler` may: find out who reads its metrics, and claim devices for a pod."""
+"""The ones among them that `mooring scheduler` may make: review access to its metrics, and claim devices for
+a pod.
+"""
 KUBE_SCHEDULERS = [
     *SCHEDULERS,
     ("PUT", f"{_POD}/status"),
     ("GET", f"{_LEASES}/kube-system/leases/kube-scheduler"),
     ("PUT", f"{_LEASES}/kube-system/leases/kube-scheduler"),
 ]
-"""What of it kube-scheduler may."""
+"""The ones among them that kube-scheduler may make."""
 
 
 def rejected(client: Api, requests: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What a scheduler says of itself on the port of its probes and metrics."""
+"""A scheduler's probes and metrics."""
 
 import ssl
 import urllib.request

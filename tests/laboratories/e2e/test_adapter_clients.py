@@ -20,7 +20,7 @@ SOURCE = HERE / "tools" / "adapter_client"
 
 
 def run(*command: str, directory: Path = ROOT) -> str:
-    """What a command prints, with this environment's `buf` in the PATH."""
+    """Return the output of a command, with this environment's `buf` in the PATH."""
     path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
     done = subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""What `mooring scheduler` writes of allocated devices is what the kube-scheduler of the release writes."""
+"""`mooring scheduler` writes the same about allocated devices as the kube-scheduler of the release."""
 
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def test_allocations_are_those_of_kube_scheduler(kind: type[ControlPlane], tmp_p
 
 
 def allocation(plane: ControlPlane, name: str, scheduler: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """What the scheduler wrote about a claim, without what it was free to select."""
+    """Return the allocation that the scheduler wrote for a claim, without its free choices."""
     api = plane.api
     api.call("POST", CLAIMS, {"metadata": {"name": name}, "spec": {"devices": spec}})
     claims = [{"name": "claim", "resourceClaimName": name}]

@@ -84,7 +84,7 @@ class TestRealApiServer(Contract):
 
 
 def test_further_connections_resume_a_session(control_plane: ControlPlane) -> None:
-    """Also after it has begun anew and knows the earlier ones no more."""
+    """Also after the server has started again and no longer knows the earlier ones."""
     api = ApiServer.from_kubeconfig(control_plane.kubeconfig("mooring"))
 
     def resumed() -> bool:

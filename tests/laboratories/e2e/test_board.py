@@ -38,7 +38,7 @@ def test_the_file_is_what_its_source_says() -> None:
 
 
 def shown(series: list[Any]) -> bool:
-    """Whether one has a value; a quantile of no observation is none."""
+    """Return whether a series has a value; a quantile without observations has none."""
     return any(one["value"][1] != "NaN" for one in series)
 
 

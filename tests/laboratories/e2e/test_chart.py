@@ -43,7 +43,7 @@ def helm(*arguments: str | Path) -> str:
 
 
 def rendered(*arguments: str | Path, name: str = "mooring") -> list[Manifest]:
-    """What the chart makes as a release in mooring-system."""
+    """Return the chart's manifests as a release in mooring-system."""
     text = helm("template", name, CHART, "--namespace=mooring-system", *arguments)
     return [document for document in yaml.safe_load_all(text) if document]
 
@@ -145,7 +145,7 @@ def test_the_prometheus_operator_is_told_what_the_component_tells_it() -> None:
     assert pods["metadata"]["labels"].items() >= selected.items()
     (container,) = pods["spec"]["containers"]
     assert [port["name"] for port in container["ports"]] == ["telemetry"]
-    # What Prometheus checks is what the pods show.
+    # Prometheus checks the certificate that the pods show.
     assert [mount["name"] for mount in container["volumeMounts"]] == ["config", "tls"]
     shown = [one["secret"]["secretName"] for one in pods["spec"]["volumes"] if "secret" in one]
     (endpoint,) = made["spec"]["podMetricsEndpoints"]
@@ -186,7 +186,9 @@ def test_own_plugins_and_images_arrive_in_the_pod() -> None:
 
 @pytest.mark.usefixtures("four_nodes")
 def test_install_upgrade_rollback(guarded: GuardedControlPlane, tmp_path: Path) -> None:
-    """Installed it schedules with the rights that it asked for; upgrade and rollback change the pods."""
+    """After the installation it schedules with the rights in the chart; upgrade and rollback change the
+    pods.
+    """
     api, admin = guarded.api, f"--kubeconfig={guarded.kubeconfig('admin')}"
     release = ("mooring", "--namespace=mooring-system", admin)
 

@@ -46,7 +46,7 @@ def test_buf_generate_needs_nothing_but_go_and_node() -> None:
 
 @pytest.fixture
 def server(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringServer]:
-    """mooring with its default configuration, four nodes of which one is cordoned, and three pods."""
+    """Yield mooring with its default configuration, four nodes, one of them cordoned, and three pods."""
     api = control_plane.api
     for name in ("n1", "n2", "n3"):
         api.create(objects.node(name))

@@ -95,7 +95,7 @@ def world(control_plane: ControlPlane, tmp_path: Path) -> Iterator[World]:
 
 
 def test_bind_happy_status_and_409_same_node(world: World) -> None:
-    """A1, A5: each pod is bound once, however often that is asked for."""
+    """A1, A5: each pod is bound once, however often that is requested."""
     pods = world.create(*(pod(f"p{at}") for at in range(40)))
     with ThreadPoolExecutor(8) as callers:
         ended = list(callers.map(lambda at: world.bind(pods[at % 40], f"n{at % 40 % NODES}"), range(120)))
@@ -105,7 +105,7 @@ def test_bind_happy_status_and_409_same_node(world: World) -> None:
 
 
 def test_bind_409_other_node(world: World) -> None:
-    """A4: somebody else binds, and our binding follows at once."""
+    """A4: another client binds, and our binding follows at once."""
     for at in range(10):
         (made,) = world.create(pod(f"p{at}"))
         target = {"apiVersion": "v1", "kind": "Node", "name": "n1"}
@@ -116,7 +116,7 @@ def test_bind_409_other_node(world: World) -> None:
 
 
 def test_bind_uid_mismatch(world: World) -> None:
-    """A6: the pod is deleted and made anew while it is being bound; the new one is never touched."""
+    """A6: the pod is deleted and created again while it is being bound; the new one is never touched."""
     for at in range(15):
         (old,) = world.create(pod(f"p{at}"))
 
@@ -198,7 +198,7 @@ def test_a_reservation_ends_with_its_pod(world: World) -> None:
 
 
 def test_bindings_around_a_restart_of_the_api_server(world: World, control_plane: ControlPlane) -> None:
-    """Callers repeat what is unavailable; at the end each pod is bound once, where it was asked for."""
+    """Callers repeat UNAVAILABLE calls; at the end each pod is bound once, on its requested node."""
     pods = world.create(*(pod(f"p{at}") for at in range(60)))
     restart = threading.Thread(target=control_plane.restart_api_server)
 

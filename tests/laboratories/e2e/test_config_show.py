@@ -29,13 +29,13 @@ RELEASES = [
     for release in KUBERNETES
     if release in {RELEASE, SKEWED_RELEASE} or kubernetes("kube-scheduler", release).exists()
 ]
-"""The releases with a control plane, and of the others those whose kube-scheduler somebody had built."""
+"""The releases with a control plane, and others if their kube-scheduler has been built."""
 releases = pytest.mark.parametrize("release", RELEASES)
 
 
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A kubeconfig that kube-scheduler can load; it writes its configuration without calling anybody."""
+    """Return a kubeconfig that kube-scheduler can load; it writes its configuration without any call."""
     cluster = {"name": "none", "cluster": {"server": "https://127.0.0.1:1"}}
     context = {"name": "none", "context": {"cluster": "none", "user": ""}}
     document = {
@@ -59,7 +59,7 @@ def written_by_kube_scheduler(config: Path, release: str) -> dict[str, Any]:
 
 
 def shown_by_mooring(config: Path, release: str) -> dict[str, Any]:
-    """What the command prints, called in this process: to start a hundred would take a minute."""
+    """Return the command's output, called in this process: starting a hundred would take a minute."""
     output = io.StringIO()
     with redirect_stdout(output):
         assert main(argv=["config", "show", str(config), "--kube-version", release]) == 0

@@ -1,4 +1,4 @@
-"""The decisions of `mooring scheduler` beside the Events that it writes in a real control plane."""
+"""The decisions of `mooring scheduler`, and the Events that it writes in a real control plane."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane, overlay:
 
 
 def test_a_pod_that_breaks_the_rules_is_rejected(control_plane: ControlPlane) -> None:
-    """What the test above rests on: the namespace's level of security is enforced, unknown fields found."""
+    """The basis of the test above: the namespace's level of security is enforced, unknown fields found."""
     api, objects = control_plane.api, built("overlays/extender")
     wait_for_priority_classes(api)
     apply(api, [item for item in objects if item["kind"] == "Namespace"])

@@ -50,7 +50,7 @@ NOT_PLAYED = {
 
 
 class Cluster(ControlPlane):
-    """etcd, kube-apiserver and kube-scheduler, without controllers: what is written stays."""
+    """etcd, kube-apiserver and kube-scheduler, without controllers: written objects stay."""
 
     disabled_admission = (
         "ServiceAccount,TaintNodesByCondition,Priority,DefaultTolerationSeconds,StorageObjectInUseProtection"
@@ -244,7 +244,7 @@ def test_a_rejected_pod_is_explained_and_helped(cluster: Cluster, fact: Fact) ->
 
 
 def explained(cluster: Cluster) -> Any:
-    """What `mooring explain` says of the pod in the cluster as it is."""
+    """Return the output of `mooring explain` about the pod in the cluster."""
     kubeconfig: Path = cluster.kubeconfig("admin")
     answer = ask("explain", "p", "--kubeconfig", kubeconfig, "-o", "json", "--feature-gates", GATES)
     assert answer.out, answer.complaints

@@ -1,4 +1,4 @@
-"""The feature gates of a release are, by default, what the kube-scheduler of that release says of itself."""
+"""The default feature gates of a release are those that its kube-scheduler reports."""
 
 import re
 from pathlib import Path

@@ -1,9 +1,9 @@
-"""Row F10: h2spec's cases, of which most break HTTP/2 on purpose, against the gRPC listener.
+"""Row F10: h2spec's cases, most of which break HTTP/2 on purpose, against the gRPC listener.
 
-What h2spec finds there is gRPC core's, and out of our hands: it stands in `fixtures/h2spec.txt`. A case that
-is new, a server that ends and a good call that fails are ours. The adapter's listener has no HTTP/2.
+Failures of h2spec there are gRPC core's, and out of our hands: `fixtures/h2spec.txt` lists them. A new
+failure, a server that ends and a good call that fails are ours. The adapter's listener has no HTTP/2.
 
-Some cases break a rule on a stream that the server may just have ended, after which HTTP/2 lets it pass: they
+Some cases break a rule on a stream that the server may just have ended, after which HTTP/2 allows it. They
 are a race between two writes, so a case is new only if it fails each time.
 """
 

@@ -39,7 +39,7 @@ class Live:
         )
 
     def listed(self) -> Content:
-        """What the server has of every kind that is followed, finished pods left out."""
+        """Return the server's objects of every followed kind, without finished pods."""
         found: Content = {}
         for kind in ("Node", "Pod", *self.kinds):
             for item in self.control_plane.api.items(RESOURCES[kind].collection()):
@@ -58,7 +58,7 @@ class Live:
 
 
 def read_kinds() -> list[str]:
-    """The kinds that in-tree plugins read, as far as an API server has them without being told to."""
+    """Return the kinds that in-tree plugins read, as far as an API server has them by default."""
     made = (registration.factory() for registration in installed_registry())
     kinds = {kind.__name__ for plugin in made for kind in getattr(plugin, "reads", ())}
     return sorted(kinds - {"PodGroup", "Workload"})

@@ -1,4 +1,4 @@
-"""What a manifest comes to: the same objects and decisions offline, by `--source files`, and in a cluster."""
+"""Manifests give the same objects and decisions offline, by `--source files`, and in a cluster."""
 
 import json
 import os
@@ -36,7 +36,7 @@ CALL_SECONDS = 120.0
 
 
 def settled(api: Api, loaded: Manifests, made: int) -> list[Manifest] | None:
-    """The pods, once there are so many and each has a node or was rejected one; None before."""
+    """Return the pods, once there are ``made`` and each has a node or a rejection; None before."""
     pods = items(api, "Pod", {pod.metadata.namespace for pod in loaded.pods})
     judged = [pod for pod in pods if pod["spec"].get("nodeName") or pod.get("status", {}).get("conditions")]
     return pods if len(judged) == made else None
@@ -45,7 +45,9 @@ def settled(api: Api, loaded: Manifests, made: int) -> list[Manifest] | None:
 def decided_by_kube_scheduler(
     plane: GuardedControlPlane, loaded: Manifests, config: Manifest
 ) -> tuple[list[Manifest], list[str], str]:
-    """Starts kube-scheduler on what is there: the pods after each had its verdict, the attempts, the log."""
+    """Start kube-scheduler on the objects; return the pods after each had its verdict, the attempts, the
+    log.
+    """
     with plane.scheduler(config, verbosity=10 if len(loaded.pods) < 10 else 3) as scheduler:
         wait_until(
             lambda: settled(plane.api, loaded, len(loaded.pods)), "a verdict on every pod", seconds=300
@@ -67,7 +69,7 @@ def wait_made(api: Api, loaded: Manifests) -> None:
 
 
 def placed_by_command(file: Path, *flags: str) -> list[tuple[str, str]]:
-    """What `mooring schedule` makes of the manifests, as in a dry run: pod and node, or "" without one."""
+    """Return the decisions of `mooring schedule`, as in a dry run: pod and node, or "" without one."""
     argv = ("schedule", "--no-preemption", "--manifests", str(file), "-o", "json", *flags)
     rows = json.loads(mooring(*argv, codes=(0, 3, 4)))
     return [(row["pod"], row["node"] or "") for row in rows]
@@ -76,7 +78,9 @@ def placed_by_command(file: Path, *flags: str) -> list[tuple[str, str]]:
 def placed_by_rpc(
     directory: Path, file: Path, pods: list[str], config: Manifest | None = None
 ) -> list[tuple[str, str]]:
-    """What Schedule says of the pods in this order, by a server that has the manifests from a file."""
+    """Return Schedule's answers about the pods in this order, by a server that has the manifests from a
+    file.
+    """
     references = [
         objects.PodReference(namespace=ns, name=name) for ns, name in (key.split("/") for key in pods)
     ]
@@ -132,7 +136,7 @@ EXAMPLES = [
     pytest.param("s5-framework", ["nginx-single.yaml", "nginx-multiple.yaml"], id="S5"),
 ]
 DECISIONS = sorted((ROOT / "tests" / "decisions").glob("*.yaml"))
-"""A cluster with a pod each, whose decisions are explained beside them."""
+"""A cluster with a pod each; the folder also explains their decisions."""
 
 
 @pytest.mark.parametrize(("folder", "files"), EXAMPLES)

@@ -1,4 +1,4 @@
-"""What strangers and tenants send takes neither server nor adapter over 512 MiB, beside a good client."""
+"""Requests of strangers and tenants take neither server nor adapter over 512 MiB, next to a good client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SERVICE = "/mooring.v1.SchedulingService"
 EMPTIES = b"\x0a\x00" * (31 << 20)
 POD = b'{"metadata":{"name":"x","namespace":"d","uid":"u"},"spec":{"containers":[{"name":"c"}]}}'
 
-# The limit is that of a container, which is not one where this test runs.
+# The limit is that of a container; this test does not run in one.
 IN_CONTAINER = """
 import sys
 from pathlib import Path
@@ -70,7 +70,7 @@ def adapter(folder: Path, of: Started) -> Iterator[Started]:
 
 
 class Good:
-    """A client that asks about a small pod again and again, beside what others do."""
+    """A client that asks about a small pod repeatedly, in parallel with the others."""
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
@@ -115,7 +115,7 @@ def over_http(url: str) -> Callable[[], object]:
 
 
 def calls(address: str, method: str, bodies: Iterable[bytes], *, compressed: bool, at_once: int) -> None:
-    """Calls a method with each of the bodies, and doesn't look at the answers."""
+    """Call a method with each of the bodies, without reading the answers."""
     compression = grpc.Compression.Gzip if compressed else None
     options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
     with (
@@ -137,7 +137,7 @@ def bombs(method: str, body: bytes) -> Callable[[str], None]:
 
 
 def asked_about(count: int, keys: int, spec: Callable[[int, int], dict[str, Any]]) -> Callable[[str], None]:
-    """Pods with large templates, each another, that are asked about twice."""
+    """Return a sender of pods with different large templates, each sent twice."""
 
     def bodies() -> Iterator[bytes]:
         for number in range(count):
@@ -238,7 +238,7 @@ def whole(body: bytes) -> bytes:
 
 
 def sent_raw(count: int, data: bytes) -> Callable[[str], None]:
-    """Some connections that send these bytes at once, and wait a while for what is answered."""
+    """Return a sender that sends these bytes over some connections at once, and waits a while for answers."""
 
     def send(address: str) -> None:
         host, _, port = address.rpartition(":")

@@ -1,4 +1,4 @@
-"""What one pod names keeps no other waiting, and no memory: mooring and kube-scheduler go on beside it."""
+"""Names in one pod keep no other waiting, and no memory: mooring and kube-scheduler continue."""
 
 import time
 from pathlib import Path

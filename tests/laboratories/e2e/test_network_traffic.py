@@ -27,7 +27,7 @@ POD = manifests.pod("asked")
 
 
 class Measured(Traffic):
-    """mooring with NetworkTraffic over four nodes, three of which have an exporter."""
+    """mooring with NetworkTraffic over four nodes; three have an exporter."""
 
     def __init__(self, server: MooringServer, prometheus: Prometheus, exporters: dict[str, Exporter]) -> None:
         super().__init__(prometheus, exporters, server.metrics)

@@ -1,4 +1,4 @@
-"""S1 as it is deployed: the second scheduler places pods by what a real Prometheus measures."""
+"""S1 as it is deployed: the second scheduler places pods by the measurements of a real Prometheus."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -24,12 +24,12 @@ S1 = "examples/systems/s1-network-traffic"
 ADDRESSES = {f"k8s-000{number}": f"127.0.0.2{number}" for number in range(1, 6)}
 UNMEASURED = {"k8s-0006": "127.0.0.26", "k8s-0007": "127.0.0.27"}
 EXPORTER = "example.com/exporter"
-"""The label that tells nodes with an exporter from those without."""
+"""The label that distinguishes nodes with an exporter from others."""
 TIMERS = "refreshPeriod: 1s\n      maxAge: 6s\n      timeRangeInMinutes: 1"
 
 
 class Placing(Traffic):
-    """The scheduler over seven nodes, of which all but two have an exporter."""
+    """The scheduler over seven nodes; all but two have an exporter."""
 
     def __init__(
         self,

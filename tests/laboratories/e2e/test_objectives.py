@@ -24,10 +24,10 @@ HISTOGRAMS = {
 """By objective: its metric, the bound, further labels, and the share that may be slower."""
 
 PROCESSES, FRESHNESS = 200, 0.001
-"""So many processes stand for time: at a burn rate of 20, 4 of them have an old state."""
+"""The number of processes stands for time: at a burn rate of 20, 4 of them have an old state."""
 
 Hours = list[tuple[float, float]]
-"""In turn: for so many hours, at this burn rate."""
+"""Pairs of a number of hours and the burn rate for them, one after the other."""
 
 CASES: list[tuple[str, Hours, set[str]]] = [
     ("an hour at 20", [(1, 20)], {FAST}),
@@ -43,7 +43,7 @@ CASES: list[tuple[str, Hours, set[str]]] = [
 
 
 def series(objective: str, minutes: int, hours: Hours) -> dict[str, str]:
-    """The samples of an objective's metric, one every so many minutes."""
+    """Return the samples of an objective's metric, one every ``minutes`` minutes."""
     rates = [rate for duration, rate in hours for _ in range(round(duration * 60 / minutes))]
     if objective == "freshness":
         name = 'mooring_source_staleness_seconds{job="m",instance="%d"}'

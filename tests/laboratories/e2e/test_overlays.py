@@ -134,7 +134,9 @@ def taker(name: str) -> dict[str, Any]:
 
 
 def test_mooring_in_kube_schedulers_place(guarded: GuardedControlPlane, tmp_path: Path) -> None:
-    """The overlay replace-default: kube-scheduler's identity and lease, and the pods that name nobody."""
+    """The overlay replace-default: kube-scheduler's identity and lease, and the pods without a scheduler
+    name.
+    """
     api, overlay = guarded.api, "overlays/replace-default"
     kubeconfig = guarded.write_kubeconfig("static-pod", guarded.static_pods_token)
     files = {"/etc/kubernetes/mooring": DEPLOY / overlay, "/etc/kubernetes/scheduler.conf": kubeconfig}

@@ -35,10 +35,12 @@ SEED = int(os.environ.get("MOORING_E2E_SEED", "7"))
 LARGEST = min(40, GANGS + 4)
 GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
 CPUS = 4
-"""Of a node."""
+"""CPUs of a node."""
 
 QPS = 60
-"""Requests of a scheduler in a second: bindings take so long that it can be ended among those of one gang."""
+"""Requests of a scheduler in a second: bindings take long enough that it can be ended among those of one
+gang.
+"""
 
 CONFIG = {
     "profiles": [{"schedulerName": "mooring"}],
@@ -55,7 +57,7 @@ ALONE = {**CONFIG, "leaderElection": {"leaderElect": False}, "clientConnection":
 
 @dataclass(frozen=True)
 class Gang:
-    """A gang of so many pods, all of which have to have a node.
+    """A gang of pods that all have to have a node.
 
     One that doesn't fit lacks a pod, or has one that no node takes.
     """
@@ -170,7 +172,7 @@ class Replicas:
 
 
 def test_never_a_gang_in_part(control_plane: ControlPlaneWithGroups, api: Api, tmp_path: Path) -> None:
-    """Gangs of which half fit, beside single pods: through the death of one leader and the end of another.
+    """Gangs among single pods; half of the gangs fit: through the death of one leader and the end of another.
 
     There is room for whom it has to be there and for nobody else: a gang that kept places it can't use, or
     lost one to another while its leader changed, would show.
@@ -197,7 +199,7 @@ def test_never_a_gang_in_part(control_plane: ControlPlaneWithGroups, api: Api, t
         first = wait_half_bound(control_plane, fitting)
         replicas.running[0].kill()
         bound = bound_by_gang(control_plane)
-        # What a killed leader has not said nobody says: a gang that is bound isn't tried again.
+        # A killed leader's messages are lost: a gang that is bound isn't tried again.
         unsaid = {gang.name for gang in fitting if bound[gang.name] == gang.size}
         replicas.start()
         second = wait_half_bound(control_plane, [gang for gang in fitting if gang.name != first])
@@ -320,7 +322,7 @@ def test_pods_share_the_claim_of_their_group(
     tmp_path: Path,
     start: Callable[[ControlPlaneWithGroups, Path], AbstractContextManager[Any]],
 ) -> None:
-    """Whoever schedules them; with kube-scheduler those that write the claim too late are tried again."""
+    """With either scheduler; kube-scheduler tries the pods again that write the claim too late."""
     resource = {"apiVersion": "resource.k8s.io/v1"}
     api.create(objects.node("a"))
     pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
@@ -399,7 +401,7 @@ def join(api: Api, name: str, number: int, cpu: str, **spec: Any) -> None:
 
 
 def said(api: Api, name: str) -> dict[str, Any]:
-    """What the cluster says of a group and its pods, but for which of several equal nodes was selected."""
+    """Return the cluster's messages about a group and its pods, without the choice among equal nodes."""
     uid = api.call("GET", f"{GROUPS}/{name}")["metadata"]["uid"]
     pods = [pod for pod in api.pods() if pod["metadata"]["name"].startswith(f"{name}-")]
     events = api.items("/apis/events.k8s.io/v1/namespaces/default/events")
@@ -426,14 +428,14 @@ HAPPENS: dict[str, Callable[[Api], None]] = {
     "basic": has_no_gang,
     "room": makes_room,
 }
-"""What happens to groups, by their name."""
+"""The events for groups, by their name."""
 
 
 @pytest.fixture(scope="module")
 def answers(
     control_plane: ControlPlaneWithGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, dict[str, Any]]:
-    """What is said of each group with each scheduler in charge."""
+    """Return the messages about each group with each scheduler in charge."""
     found: dict[str, dict[str, Any]] = {}
     for scheduler, start in (("kube-scheduler", whole_kube_scheduler), ("mooring", whole_mooring)):
         with start(control_plane, tmp_path_factory.mktemp(scheduler)):
@@ -452,7 +454,7 @@ def told(api: Api, name: str) -> dict[str, Any]:
 
 
 def settled(api: Api, name: str) -> dict[str, Any] | None:
-    """What is said of a group once it stays so for a second."""
+    """Return the messages about a group once they stay the same for a second."""
     before = said(api, name)
     time.sleep(1)
     return before if said(api, name) == before else None

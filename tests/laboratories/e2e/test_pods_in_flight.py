@@ -34,7 +34,7 @@ SLOW_SECONDS = 3.0
 LONGEST_SECONDS = 120.0
 """How long a rollout may take; its backoffs are up to 10 s each."""
 LATE_SECONDS = 1.0
-"""Whoever was let through in spite of the rule is bound by then."""
+"""A pod that passed in spite of the rule is bound by then."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Rule:
     Attributes:
         profile: mooring's profile with it.
         allowed: How many of the pods may have a node.
-        place: Where pods are counted, given the node's number.
+        place: The place in which pods are counted, given the node's number.
         most: How many pods each such place may have.
     """
 
@@ -92,7 +92,7 @@ class Mooring:
     server: MooringServer
 
     def restart(self) -> None:
-        """Ends the server in the midst of what it does, and starts it again."""
+        """End the server during its work, and start it again."""
         self.server.kill()
         self.server.start()
 
@@ -132,7 +132,7 @@ def scheduler_config(rule: Rule, url: str, *, bind: bool) -> dict[str, Any]:
 
 
 def one_fails(number: int) -> HTTPStatus | None:
-    """Let one binding in twenty fail, one way and the other in turn."""
+    """Let one binding in twenty fail, in two ways alternately."""
     if number % 20 != 2:
         return None
     return HTTPStatus.FORBIDDEN if number % 40 == 2 else HTTPStatus.INTERNAL_SERVER_ERROR
@@ -223,7 +223,7 @@ class Rollout:
 
 
 def summary(rule: Rule, rollouts: Sequence[Rollout], metrics: str) -> str:
-    """What is recorded of a test's rollouts; what was waited for is since the server's last start."""
+    """Return the record of a test's rollouts; waits are counted since the server's last start."""
     times = sorted(rollout.seconds for rollout in rollouts)
     waits = [line for line in metrics.splitlines() if re.match(r"mooring_flight.*_(count|sum|total) ", line)]
     return (

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.e2e
 THEIRS = "default-scheduler"
 
 GOES_ON_WITHIN = 10.0
-"""Seconds from the moment at which the API server is ready again. Twice as many where no version is behind:
-counts tell then, which are compared twice.
+"""Seconds from the moment at which the API server is ready again. Twice as many if no version is older: then
+the counts differ, which are compared twice.
 """
 
 PODS, LOST_PODS = 20, 60
@@ -41,7 +41,7 @@ def plane(tmp_path: Path) -> Iterator[ControlPlane]:
 
 
 class Readiness:
-    """What /readyz answers, asked again and again."""
+    """The answers of /readyz, polled."""
 
     def __init__(self, url: str) -> None:
         self.answers: list[str] = []

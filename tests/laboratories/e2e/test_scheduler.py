@@ -198,7 +198,7 @@ def test_a_standby_takes_over(control_plane: ControlPlane, api: Api, tmp_path: P
     with first, scheduler(control_plane, tmp_path / "second", PROFILE, *pace) as second:
         make_pods(api, ["before"])
         api.wait_bound("before")
-        # It is told of its binding when the pod is bound already.
+        # The scheduler hears of its binding after the pod is bound.
         wait_until(lambda: any(map(has_bound, (first, second))), "the binding to be told")
         leader, other = (first, second) if has_bound(first) else (second, first)
         holder = lease_holder(api)
@@ -238,7 +238,7 @@ UNSCHEDULABLE: dict[str, dict[str, Any]] = {
 
 
 def test_the_same_is_said_as_by_kube_scheduler(control_plane: ControlPlane, api: Api, tmp_path: Path) -> None:
-    """Of pods that no node takes: the Event, and the condition."""
+    """The Event and the condition of pods that fit no node."""
     make_nodes(api, 2)
     tainted = objects.node("tainted")
     tainted["spec"] = {"taints": [{"key": "dedicated", "effect": "NoSchedule"}]}
@@ -258,7 +258,9 @@ def test_the_same_is_said_as_by_kube_scheduler(control_plane: ControlPlane, api:
 
 
 def words(api: Api, name: str) -> tuple[list[Any], list[Any]]:
-    """The Events about the pod and its conditions, without what tells the two schedulers apart."""
+    """Return the Events about the pod and its conditions, without the differences between the two
+    schedulers.
+    """
     events = api.items(
         f"/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name={name}"
     )

@@ -60,7 +60,7 @@ def configuration(url: str, *, capable: bool) -> dict[str, Any]:
 
 
 def rich_pod() -> Manifest:
-    """With what is easily lost on the way."""
+    """Return a pod with fields that are easily lost on the way."""
     main = {
         **objects.container(cpu="0.1", memory="64Mi"),
         "env": [{"name": "A", "value": ""}],
@@ -133,7 +133,7 @@ def comparable(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def asked(api: Api, start: Running, *, capable: bool) -> tuple[Requests, dict[str, Any]]:
-    """What a scheduler asks first about each pod, and what it says of the pods."""
+    """Return a scheduler's first requests about each pod, and its messages about the pods."""
     with http_extender(ANSWERS) as running, start(configuration(running.url, capable=capable)):
         wait_until(lambda: first_requests(running).keys() >= ASKED, "every verb to be asked")
         said = wait_until(lambda: conditions(api), "every pod to be told of")

@@ -7,7 +7,9 @@ from tests.laboratories.conformance.selectors import build, ours, theirs
 pytestmark = pytest.mark.e2e
 
 MAX_RATIO = 100
-"""So many times what Kubernetes' own compiler and cel-go take, in the same run on the same machine."""
+"""The highest ratio to the time of Kubernetes' own compiler and cel-go, in the same run on the
+same machine.
+"""
 
 
 def test_what_kubernetes_accepts_is_evaluated_in_some_times_its_time() -> None:

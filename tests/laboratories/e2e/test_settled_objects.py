@@ -185,7 +185,7 @@ def owners_of(item: Manifest) -> list[str]:
 
 
 def make_ready(api: Api) -> None:
-    """Says of each pod what its kubelet would."""
+    """Report each pod as its kubelet would."""
     for pod in api.items("/api/v1/pods"):
         status = {
             **pod["status"],

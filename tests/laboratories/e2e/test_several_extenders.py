@@ -56,7 +56,7 @@ def ready(item: Manifest) -> Manifest:
 
 
 def scheduler_config(document: dict[str, Any], adapter: Adapter) -> dict[str, Any]:
-    """kube-scheduler's configuration with the adapter's port in place of the published one."""
+    """Return kube-scheduler's configuration with the adapter's port instead of the published one."""
     published = PUBLISHED.replace("http", adapter.url.partition(":")[0])
     moved = json.loads(json.dumps(document).replace(published, adapter.url))
     if adapter.tls is not None:
@@ -136,7 +136,7 @@ def test_an_ip_that_comes_free_is_given_on(control_plane: ControlPlane, adapter:
 def test_forty_pods_at_once_get_no_more_bandwidth_than_there_is(
     control_plane: ControlPlane, adapter: Adapter
 ) -> None:
-    """What one pod was promised counts for the next, however late the extender hears of it."""
+    """Bandwidth that one pod was promised counts for the next, however late the extender hears of it."""
     api = control_plane.api
     config = scheduler_config(yaml.safe_load((EXAMPLE / "scheduler.yaml").read_text()), adapter)
     streams = next(yaml.safe_load_all((EXAMPLE / "pods.yaml").read_text()))

@@ -48,7 +48,7 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 def unexpected(log: str, *known: str) -> list[str]:
-    """The lines that tell of an error, or of something about the cluster that isn't known."""
+    """Return the lines about an error, or about something unknown in the cluster."""
     told = [line for line in log.splitlines() if re.match(r"\S+ (ERROR |WARNING mooring\.cluster)", line)]
     return [line for line in told if not any(text in line for text in known)]
 

@@ -105,7 +105,7 @@ def give_all_ips_with_a_restart_and_a_kill(
         api.wait_failed_scheduling(waiting, reasons)
         gone = sorted(full)[123]
         api.call("DELETE", f"/api/v1/namespaces/default/pods/{gone}?gracePeriodSeconds=0")
-        # The ReplicaSet makes a pod in place of the one that went: one of the two gets the IP.
+        # The ReplicaSet replaces the pod that went: one of the two gets the IP.
         again = wait_until(lambda: ips_taken_again(api, full, gone), "the IP to be taken again")
         assert again == full[gone]
         metrics = f"https://127.0.0.1:{flags['--secure-port']}/metrics"
@@ -117,7 +117,7 @@ def give_all_ips_with_a_restart_and_a_kill(
 def nothing_is_left(
     guarded: GuardedControlPlane, scheduler: Process, shown: Callable[[str], dict[str, float]]
 ) -> None:
-    """After the last binding a minute passes in which no other is sent; nothing is kept that nobody needs."""
+    """For a minute after the last binding no other is sent; nothing useless is kept."""
     wait_until(lambda: not any(shown("mooring_reservations").values()), "the last binding's end")
     sent, threads, files = audited(guarded, "pods"), held(scheduler, "task"), held(scheduler, "fd")
     renewed = audited(guarded, "leases")

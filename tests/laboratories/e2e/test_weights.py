@@ -25,7 +25,7 @@ def manifests(file: str) -> list[Manifest]:
 
 
 def pod_of(deployment: Manifest) -> Manifest:
-    """What a controller would make of the Deployment; there is none here."""
+    """Return the pod that a controller would make for the Deployment; there is none here."""
     metadata = {**deployment["spec"]["template"]["metadata"], "name": "test", "namespace": "default"}
     return {
         "apiVersion": "v1",

@@ -25,7 +25,7 @@ def measure(
 
 
 class Traffic:
-    """What the exporters say, and how often mooring took notice of it.
+    """The exporters' values, and mooring's refreshes.
 
     Attributes:
         prometheus: Who asks the exporters.
@@ -40,7 +40,7 @@ class Traffic:
         self._metrics = metrics
 
     def events(self, event: str) -> int:
-        """What the plugin counted, out of mooring's metrics."""
+        """Return the plugin's count of an event, from mooring's metrics."""
         pattern = rf'^mooring_plugin_events_total{{event="{event}",plugin="NetworkTraffic"}} (\S+)$'
         found = re.search(pattern, self._metrics(), re.MULTILINE)
         return int(float(found[1])) if found else 0
@@ -50,7 +50,7 @@ class Traffic:
         wait_until(lambda: self.events(event) >= enough, f"{more} more of {event}")
 
     def one_scrape_and_refresh(self) -> None:
-        """Waits until all exporters were scraped once and mooring asked once after that.
+        """Wait until all exporters were scraped once and mooring read the results once after that.
 
         The scrape, and the question, that were under way when this begins don't count; that a further scrape
         began means that Prometheus has the one before.

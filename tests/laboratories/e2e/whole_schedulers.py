@@ -1,4 +1,4 @@
-"""kube-scheduler and `mooring scheduler`, either of which can be the only scheduler of a control plane."""
+"""kube-scheduler and `mooring scheduler`; either can be the only scheduler of a control plane."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a control plane itself says of a run: its audit log, and every change of a pod."""
+"""A control plane's own record of a run: its audit log, and every change of a pod."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ from .control_plane import ControlPlane
 _PODS = "/api/v1/namespaces/default/pods"
 _CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _WATCH_SECONDS = 2
-"""After so long a watch ends by itself, so that whoever reads it sees whether it is still wanted."""
+"""The time after which a watch ends by itself, so that its reader sees whether it is still needed."""
 
 
 class Witness:
@@ -80,8 +80,8 @@ class Witness:
         ]
 
     def sent_without_lease(self, seconds: float) -> list[str]:
-        """The bindings of instances whose last renewal was longer ago than the lease lasts, or that another
-        instance had followed as holder; each with what there is to know of it.
+        """Return the bindings of instances whose last renewal was longer ago than the lease lasts, or that
+        another instance had followed as holder; each with its details.
         """
         late = []
         holder, renewed = "", ""
@@ -106,7 +106,7 @@ class Witness:
         return dict(+most)
 
     def overfull(self) -> set[tuple[str, str]]:
-        """The nodes whose pods asked at any moment for more than there is, each with the resource."""
+        """Return the nodes whose pods requested more than there is at any moment, each with the resource."""
         found = set()
         for name, pods in self._moments():
             asked: dict[str, Decimal] = defaultdict(Decimal, pods=Decimal(len(pods)))

@@ -24,7 +24,7 @@ def cluster(random: Random) -> list[Manifest]:
     for name in NAMESPACES:
         labels = {"stage": random.choice(("test", "live"))}
         objects.append(new_object("v1", "Namespace", name, "", metadata={"labels": labels}))
-    # None preempts, so that pods stay where they are; who comes first has nobody to preempt.
+    # None preempts, so that pods stay on their nodes; the first pod could not preempt any.
     never = {"preemptionPolicy": "Never"}
     objects += [
         new_object("scheduling.k8s.io/v1", "PriorityClass", "low", "", value=10, **never),
@@ -156,7 +156,7 @@ class _Draft:
 
 
 def _template(random: Random, name: str) -> Manifest:
-    """A pod template that asks for some of what a template can ask for."""
+    """Return a pod template with some of a template's possible constraints."""
     labels = {"app": name, "tier": random.choice(("web", "db", "cache"))}
     spec: Manifest = {"containers": [_container(random, "main")]}
     draft = _Draft(random, labels, spec)

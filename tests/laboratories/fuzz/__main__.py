@@ -119,7 +119,7 @@ def _cells(rounds: Sequence[Played]) -> tuple[str, ...]:
 
 
 def again(target: Target, file: Path) -> int:
-    """Try one input from a file. What it finds is raised.
+    """Try one input from a file. Its finding is raised.
 
     Returns:
         0: it finds nothing.

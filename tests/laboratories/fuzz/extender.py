@@ -21,7 +21,7 @@ from tests.laboratories.fuzz.serving import cluster_objects
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """What a real kube-scheduler sent, and questions about nodes that are there."""
+    """Return bodies of a real kube-scheduler, and questions about existing nodes."""
     found = [
         file.stem.split("-")[3].encode() + b"\n" + file.read_bytes()
         for file in sorted(CAPTURED.glob("*.json"))
@@ -51,7 +51,7 @@ def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """An adapter that is asked one question after the other."""
+    """Yield an adapter that gets one question after the other."""
     with adapting() as adapter:
 
         def judge(data: bytes) -> bool:
@@ -69,7 +69,7 @@ def judging() -> Iterator[Judge]:
 
 
 def fits(verb: str, status: int, body: bytes, binds: int) -> bool:
-    """Whether the verb was carried out; raises ``Finding`` if the answer is none of its answers."""
+    """Return whether the verb was carried out; raise ``Finding`` if the answer is not one of its answers."""
     check(
         binds <= (verb == "bind" and status == 200), f"{binds} bindings by {verb}, which is answered {status}"
     )

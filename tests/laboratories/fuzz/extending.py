@@ -1,4 +1,4 @@
-"""The adapter with a server behind it, on an event loop of its own, without sockets."""
+"""The adapter with a server, on an event loop of its own, without sockets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DirectClient:
 
     Attributes:
         binds: How many Bind calls were made.
-        finding: What one of them came upon, until somebody asks.
+        finding: A finding of one of them, until it is read.
     """
 
     def __init__(self, served: Served) -> None:
@@ -65,7 +65,7 @@ CALLS = {
     "preempt": ("scheduling", "Preempt"),
     "list_nodes": ("cluster", "ListNodes"),
 }
-"""What else the adapter calls, by the client's own names."""
+"""Other calls of the adapter, by the client's own names."""
 
 
 class Adapter:
@@ -73,7 +73,7 @@ class Adapter:
 
     Attributes:
         app: Its ASGI callable.
-        client: What it calls.
+        client: The client that it calls.
         loop: Where it lives.
     """
 

@@ -1,4 +1,4 @@
-"""What is asked of every input, whatever it is sent to."""
+"""Checks of every input to every target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Finding(AssertionError):  # noqa: N818 - it is not an error of the one who
 
 
 Judge = Callable[[bytes], bool]
-"""Tries an input. True: it was taken; False: it was rejected. What it raises is a finding."""
+"""Tries an input. True: it was accepted; False: it was rejected. An error that it raises is a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Target:
 
     Attributes:
         id: Its name, and that of its folder in the corpus.
-        title: What is tried.
-        seeds: Inputs to begin with, beside those of the corpus.
+        title: The subject of the target.
+        seeds: Inputs to begin with, besides those of the corpus.
         change: An input that is nearly like one of them: dice, the input, and all of them.
-        judging: What is tried on, for some thousands of inputs one after the other.
+        judging: Yields the judge for some thousands of inputs one after the other.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Target:
 
 
 class _Defects(logging.Handler):
-    """Keeps what is logged as an error: whoever catches what it didn't expect says so there."""
+    """Keeps errors in the log: code that catches an unexpected exception logs it there."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -59,7 +59,7 @@ def watched(judge: Judge) -> Iterator[Judge]:
     """The same, to which an error in the log is a finding as well."""
     defects, root = _Defects(), logging.getLogger()
     root.addHandler(defects)
-    # Lines below are written for almost every input, and cost more than what is tried.
+    # Lines below are written for almost every input, and cost more than the input.
     logging.disable(logging.WARNING)
 
     def watching(data: bytes) -> bool:
@@ -79,7 +79,7 @@ def watched(judge: Judge) -> Iterator[Judge]:
 
 
 def check_text(text: str) -> None:
-    """Raises ``Finding`` if what a caller is told has no bounds."""
+    """Raise ``Finding`` if an error text has no bounds."""
     if len(text) > LONGEST_TEXT:
         raise Finding(f"a text of {len(text)} characters says what is wrong")
 
@@ -102,7 +102,7 @@ def timed(judge: Judge, data: bytes) -> tuple[bool, float]:
     """Whether the input was taken, and the seconds that took.
 
     Raises:
-        Finding: More than ``SECONDS``, each of three times, as long as the machine is no slower.
+        Finding: More than ``SECONDS`` in each of three attempts on a machine that is not slower meanwhile.
     """
     began = time.perf_counter()
     taken = judge(data)

@@ -56,7 +56,7 @@ DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """A state that takes each file in place of the one before, if it can be read."""
+    """Yield a state that replaces its content with each file, if it can be read."""
     state = State()
 
     def judge(data: bytes) -> bool:

@@ -178,7 +178,7 @@ def changed_json(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 
 SomeBytes = Callable[[Random, str, bytes], bytes]
-"""What a field of bytes becomes: by its name, and what it holds."""
+"""Changes a field of bytes, given its name and its content."""
 
 
 def change_message(dice: Random, message: Message, some_bytes: SomeBytes) -> None:

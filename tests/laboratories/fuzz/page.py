@@ -51,7 +51,7 @@ def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """What the gateway does with a body before it asks a process."""
+    """Yield the gateway's handling of a body before it calls a process."""
 
     def judge(data: bytes) -> bool:
         head, _, body = data.partition(b"\n")

@@ -23,7 +23,7 @@ AS_JSON: Final = b"application/json;g=config.k8s.io;v=v1beta1;as=Statusz"
 
 
 def seeds() -> tuple[bytes, ...]:
-    """Each page, asked for as text and as JSON."""
+    """Return each page, requested as text and as JSON."""
     return tuple(
         b"GET %s HTTP/1.1\r\nHost: x\r\nAccept: %s\r\nAuthorization: Bearer t\r\n\r\n"
         % (path.encode(), accept)
@@ -38,14 +38,14 @@ def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 
 class _Connection:
-    """What a handler reads from and writes to."""
+    """The connection that a handler reads from and writes to."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.sent = b""
 
     def makefile(self, *_: object) -> io.BytesIO:
-        """What came."""
+        """Return the input."""
         return io.BytesIO(self._data)
 
     def sendall(self, data: Any) -> None:

@@ -20,8 +20,8 @@ SECONDS = 30.0
 def main() -> None:
     """Play each seed, and say what came of it in a line of JSON.
 
-    What found something is written to the folder FOUND; the input that is tried stands in the file NOTE, also
-    when the process ends with it.
+    Inputs with a finding are written to the folder FOUND; the current input is in the file NOTE, also if the
+    process ends with it.
     """
     target, note, found, *seeds = sys.argv[1:]
     began = time.monotonic()

@@ -160,7 +160,7 @@ def answers(sent: bytes) -> list[tuple[int, bytes]]:
             raise Finding(f"what was sent is not HTTP: {sent[:200]!r}")
         rest, size = sent[head.end() :], int(length[1])
         if not rest or rest.startswith(b"HTTP/1.1 "):
-            size = 0  # Of an answer to HEAD the client gets no body.
+            size = 0  # An answer to HEAD has no body.
         check(len(rest) >= size, "an answer is cut short")
         found.append((int(head[1]), rest[:size]))
         sent = rest[size:]
@@ -230,6 +230,6 @@ def judging() -> Iterator[Judge]:
 
 
 ALLOWED = (200, 400, 403, 404, 405, 413, 415, 421, 500, 501, 503, 504)
-"""500 is for calls without an ``Error``; faults of the adapter itself are told from it by their log."""
+"""500 is for calls without an ``Error``; the log distinguishes faults of the adapter itself."""
 
 TARGET = Target("http", "raw HTTP to the adapter", seeds, change, judging)

@@ -1,4 +1,4 @@
-"""Recordings that somebody else wrote: the entries of a file, played into a state."""
+"""Recordings from elsewhere: the entries of a file, played into a state."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CORPUS = Path(__file__).parent / "corpus"
 """By target, what found something once, and what should never."""
 
 INPUTS = 4_000
-"""Of a round; the same world is asked all of them."""
+"""Inputs of a round; the same world gets all of them."""
 
 PATIENCE = 20.0
 """Seconds for making an input smaller that found something."""
@@ -31,8 +31,8 @@ class Found:
     """An input that found something.
 
     Attributes:
-        name: What it would be called in the corpus.
-        said: What it found.
+        name: Its name in the corpus.
+        said: Its text.
         data: The input, as small as it still finds that; by itself, unless ``said`` says otherwise.
     """
 
@@ -43,7 +43,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a round came to.
+    """The result of a round.
 
     Attributes:
         target: The target's id.
@@ -52,7 +52,7 @@ class Played:
         taken: Those of them that were not rejected.
         seconds: How long that took.
         slowest: Seconds of the slowest input.
-        findings: What was found, each with the name of its file; () = nothing.
+        findings: The findings, each with the name of its file; () = none.
     """
 
     target: str
@@ -95,7 +95,7 @@ def play(
     note: bytearray | mmap | None = None,
     patience: float = PATIENCE,
 ) -> tuple[Played, list[Found]]:
-    """A round; the same finding is told once. ``note`` gets each input before it is tried."""
+    """Play a round; the same finding is reported once. ``note`` gets each input before it is tried."""
     began, seeds = time.monotonic(), inputs_of(target)
     found: dict[str, tuple[bytes, Exception]] = {}
     taken, slowest = 0, 0.0
@@ -161,5 +161,5 @@ def write_down(note: bytearray | mmap, data: bytes) -> None:
 
 
 def read_note(note: bytes) -> bytes:
-    """What was written down last."""
+    """Return the last note."""
     return note[8 : 8 + int.from_bytes(note[:8], "little")]

@@ -210,7 +210,7 @@ def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
             change_message(dice, message, _some_bytes)
             body = message.SerializeToString()
         except (DecodeError, ValueError, TypeError):
-            # A text that protobuf doesn't take, or what was no request before.
+            # A text that protobuf rejects, or a body that was not a request.
             body = changed_bytes(dice, body, others)
     else:
         body = changed_bytes(dice, body, others)

@@ -131,7 +131,7 @@ class Served:
         self._servicers.cluster.PushObjects(load, _context())
         sessions = served.backend.sessions
         session = sessions.open()
-        # Nobody guesses the real one.
+        # The real one can't be guessed.
         sessions._sessions[SESSION] = replace(session, id=SESSION, lease=FOR_GOOD, expires=inf)
         self._known = self._content()
 
@@ -178,7 +178,7 @@ class Served:
         return answers[-1]
 
     def _give_news(self) -> None:
-        """Change a node and make a decision, which watches tell."""
+        """Change a node and make a decision, which watches report."""
         self.world.state.apply("news", [Put(make_node("news", labels={ZONE: f"z{next(self._numbers)}"}))])
         self._known = self._content()
         pod = objects_pb2.KubernetesObject(json=to_json(make_pod("news")))
@@ -234,7 +234,7 @@ class _Leaving(LocalContext):
 @contextmanager
 def serving() -> Iterator[Served]:
     """A server with a state of its own."""
-    # What is counted in large requests alone is counted in all; no node is filled pod by pod, no call waits.
+    # The limit for large requests counts all; no node is filled pod by pod, no call waits.
     with (
         patch.object(reading, "SMALL_BYTES", 0),
         patch.object(capacity, "MOST_PLACED", 20),

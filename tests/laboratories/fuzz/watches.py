@@ -1,7 +1,7 @@
-"""What an API server sends: lines of watches and pages of lists in JSON, objects in protobuf; all is applied.
+"""The output of an API server: lines of watches and pages of lists in JSON, objects in protobuf; all is
+applied.
 
-The first line of an input says how it came and of which kind it is: ``watch Pod``, ``list Node``,
-``protobuf Service``.
+The first line of an input names its form and kind: ``watch Pod``, ``list Node``, ``protobuf Service``.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Followed:
         return True
 
     def _decide(self, kind: str) -> None:
-        """Whatever is in the state, a pod of somebody else gets an answer."""
+        """Check that another client's pod gets an answer in any state."""
         pods = [make_pod("asked", requests={"cpu": "1"}, metadata={"uid": f"asked-{self._count}"})]
         if kind == "Pod":
             pods += [one for one in list(self.state.snapshot.pods.pending())[-1:] if one.metadata.uid]

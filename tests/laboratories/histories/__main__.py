@@ -1,4 +1,6 @@
-"""``make histories MINUTES=n``: long random histories of a cluster, each cached answer beside one in full."""
+"""``make histories MINUTES=n``: long random histories of a cluster, each cached answer compared with a full
+evaluation.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def histories(forms: Sequence[Form], minutes: float, workers: int) -> Iterator[l
 
 
 def run(forms: Sequence[Form], minutes: float, workers: int, file: Path, console: Console) -> list[Played]:
-    """Play, and write down what came of it; mismatches are told at once."""
+    """Play, and write the results; mismatches are printed at once."""
     now = list[Played]()
     with long_runs.progress(console, minutes) as say:
         for some in histories(forms, minutes, workers):

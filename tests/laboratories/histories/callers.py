@@ -4,7 +4,7 @@
 
 - *rounds*: two callers each place a pod with required anti-affinity by zone and a disk at the same time, on
   1,000 nodes of three zones. Both in one zone, and the rule is broken.
-- *calls*: preemption is asked for on 500 nodes. A call that fails is one too many.
+- *calls*: preemption is requested on 500 nodes. A call that fails is one too many.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Caller(threading.Thread):
     """Places one pod as soon as all callers are there.
 
     Attributes:
-        zone: Where it was placed; None when no node takes it.
+        zone: The zone that it was placed in; None if it fits no node.
         failed: The call failed.
     """
 

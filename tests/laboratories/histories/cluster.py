@@ -1,4 +1,4 @@
-"""What happens to a cluster: nodes, pods and all other objects come, change and go."""
+"""Events of a cluster: nodes, pods and all other objects come, change and go."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 @dataclass(frozen=True)
 class Scene:
-    """What a history is played with.
+    """The setting of a history.
 
     Attributes:
         nodes: The names that nodes may have.
         kinds: The kinds of pods; some differ from another in their requests alone.
-        asked: Those of which a node is asked for, a few, so that pods are alike.
+        asked: The kinds whose pods are decided, a few, so that pods are alike.
         devices: Whether there are device classes, devices and claims for them.
     """
 
@@ -43,7 +43,7 @@ class Scene:
 
     @classmethod
     def of(cls, dice: Random, most_nodes: int = 150) -> Scene:
-        """Mostly of few nodes, as each is asked about one by one."""
+        """Return a scene, mostly with few nodes, since each is evaluated one by one."""
         sizes = [range(3, 9), range(9, 30), range(101, 151)]
         count = min(dice.choice(dice.choices(sizes, (60, 36, 4))[0]), most_nodes)
         kinds = list[Kind]()
@@ -55,7 +55,7 @@ class Scene:
 
 
 class Cluster:
-    """What a source delivered so far. Every event says what it delivers next.
+    """The objects that a source delivered so far. Every event is its next delivery.
 
     Attributes:
         nodes: By name.
@@ -94,7 +94,7 @@ class Cluster:
         return (*self.nodes.values(), *self.pods.values(), *self.objects.values())
 
     def kind(self, dice: Random) -> Kind:
-        """One of the kinds that are asked for, or any."""
+        """Return one of the kinds whose pods are decided, or any."""
         return dice.choice(self.scene.asked if dice.random() < 0.8 else self.scene.kinds)
 
     def new_name(self, stem: str) -> str:
@@ -103,7 +103,7 @@ class Cluster:
         return f"{stem}-{self._count}"
 
     def add_node(self, dice: Random) -> list[Change]:
-        """A new node, one that was there before, or all of one that is there anew."""
+        """Return a new node, one that was there before, or an existing one with all its fields."""
         return self.put(draw_node(dice, dice.choice(self.scene.nodes)))
 
     def remove_node(self, dice: Random) -> list[Change]:
@@ -152,7 +152,7 @@ class Cluster:
         return self.put(replace(node, metadata=replace(node.metadata, resource_version=version)))
 
     def place(self, dice: Random) -> list[Change]:
-        """A pod that somebody else has placed."""
+        """Return a pod that another client has placed."""
         return self._new_pod(dice, self._node(dice))
 
     def pend(self, dice: Random) -> list[Change]:
@@ -190,13 +190,13 @@ class Cluster:
         return self.put(replace(pod, metadata=meta, spec=spec, status=status))
 
     def remove_pod(self, dice: Random) -> list[Change]:
-        """Some pods are gone, more of them where there are many."""
+        """Remove some pods, more of them if there are many."""
         count = min(len(self.pods), 1 + len(self.pods) // (1 + 3 * len(self.nodes)) * 3)
         gone = dice.sample(sorted(self.pods), count)
         return [change for key in gone for change in self._remove(self.pods.pop(key))]
 
     def recreate_pod(self, dice: Random) -> list[Change]:
-        """Another pod has the same name; that the old one is gone is said or not."""
+        """Create another pod with the same name; the end of the old one is delivered or not."""
         if not self.pods:
             return []
         old = self.pods[dice.choice(sorted(self.pods))]
@@ -206,7 +206,7 @@ class Cluster:
         return [*said, *self.put(pod_of(self.kind(dice), old.metadata.name, **fields))]
 
     def swap(self, dice: Random) -> list[Change]:
-        """One node has room again, and another has none any more."""
+        """One node has room again, and another has no more."""
         full = [key for key in sorted(self.pods) if key[1].startswith("filler")]
         changes = self._remove(self.pods.pop(dice.choice(full))) if full else []
         if len(full) > 1 + len(self.nodes) // 3:
@@ -228,7 +228,7 @@ class Cluster:
         return changes
 
     def confirm(self, dice: Random) -> list[Change]:
-        """A source says of a pod that was decided where it is, or that it waits or is gone."""
+        """A source delivers a decided pod with its node, as waiting, or as gone."""
         if not self.assumed:
             return []
         uid = dice.choice(sorted(self.assumed))

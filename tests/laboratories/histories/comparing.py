@@ -1,11 +1,13 @@
-"""What is compared with what, and how that is counted.
+"""The comparisons, and how they are counted.
 
-A *comparison* is one cached answer held against an evaluation in full of the same objects: all of one pod's
-decision (node, total, number of ties, of nodes looked at and of feasible ones, verdict, message), or what is
-said of one node (its verdict, or its total). Where the engine itself evaluated in full, its answer is
-compared too and counted among the decisions, but not among the comparisons, unless it took verdicts that were
-known before. The form with threads asks whether an answer, however it was made, was true at the time; that
-with RESERVE compares what it says of each pod of a batch with a dry run.
+A *comparison* is one cached answer next to a full evaluation of the same objects. It covers all of one pod's
+decision: node, total, number of ties, of evaluated nodes and of feasible ones, verdict, message. Or it covers
+the answer about one node: its verdict, or its total.
+
+If the engine itself evaluated in full, its answer is compared too and counted among the decisions, but not
+among the comparisons, unless it used cached verdicts. The form with threads checks whether an answer, however
+it was made, was true at the time. The form with RESERVE compares its answer about each pod of a batch with a
+dry run.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class MismatchError(AssertionError):
 
 @dataclass
 class Tally:
-    """What was compared in one history.
+    """The comparisons of one history.
 
     Attributes:
         comparisons: As the module counts them.
@@ -64,7 +66,7 @@ class Tally:
         check(what, found, expected)
 
     def looked(self, what: str, found: Sequence[object], expected: Sequence[object]) -> None:
-        """What was said of some nodes, one by one."""
+        """Compare answers about some nodes, one by one."""
         self.comparisons += len(expected)
         check(what, list(found), list(expected))
 
@@ -103,7 +105,7 @@ def facts(choice: Choice) -> Facts:
 
 
 def is_cached(choice: Choice) -> bool:
-    """Whether it came from a kept evaluation, or what Filter says of some node was known before."""
+    """Return whether it came from a cached evaluation, or used cached results of Filter."""
     return not isinstance(choice.source, Evaluation) or bool(choice.source.recalled)
 
 
@@ -130,11 +132,13 @@ def rows_of(names: Sequence[str]) -> Candidates:
 
 
 Verdicts = dict[str, tuple[object, int | None]]
-"""By node, what is said of it, and its total where it is feasible and anything scores."""
+"""By node, its verdict, and its total if it is feasible and anything scores."""
 
 
 def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Candidates) -> Verdicts:
-    """What an evaluation in full says of ``rows``; the totals are those of the feasible ones among them."""
+    """Return the verdicts of a full evaluation on ``rows``; the totals are those of the feasible ones among
+    them.
+    """
     names = state.snapshot.nodes.names
     found, _ = engine.evaluate(pod, profile.as_written, rows, state=state, run=_filtered_and_scored)
     if not found.rejection.ok:

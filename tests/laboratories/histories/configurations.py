@@ -42,7 +42,7 @@ RELEASES = ("1.34", "1.35", "1.36", NEWEST)
 
 @cache
 def registry() -> Registry:
-    """The plugins in the tree and those of somebody else."""
+    """Return the plugins in the tree and those of another author."""
     found = new_in_tree_registry()
     for kind in (*OWN, *RULES, *FAULTY_RULES):
         found.register(kind.name, kind)
@@ -108,7 +108,7 @@ class Setting:
         return from_document(self.document, catalog, kube_version=self.release, feature_gates=self.gates)
 
     def rules(self) -> ResourceRules:
-        """What pods take, as the release has it."""
+        """Return the release's rules for the requests of pods."""
         return ResourceRules.of(Gates(KubeVersion.parse(self.release), self.gates))
 
     def engine(self, state: State) -> Engine:

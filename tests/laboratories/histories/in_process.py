@@ -1,4 +1,4 @@
-"""The engine's own calls, in one thread: each answer beside one in full, now and then in a fresh state."""
+"""The engine's own calls, in one thread: each answer next to a full one, now and then in a fresh state."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class InProcess:
     """One history; each step has dice of its own, so that a step is the same without those before it.
 
     Attributes:
-        questions: What is asked after some events, by how often.
+        questions: The questions after some events, by frequency.
     """
 
     questions: ClassVar[dict[str, float]] = {
@@ -69,7 +69,7 @@ class InProcess:
         return Cluster(Scene.of(dice))
 
     def step(self, dice: Random) -> None:
-        """Some events, of which not every one is seen alone, and a few questions."""
+        """Play some events, some of them together, and a few questions."""
         if dice.random() < 0.85:
             self.state.apply("test", self.cluster.happen(dice))
         if dice.random() < 0.3:
@@ -87,7 +87,7 @@ class InProcess:
                 getattr(self, f"_{question}")(dice)
 
     def _decided_elsewhere(self, dice: Random) -> None:
-        """What others decide or take back without a source."""
+        """Play decisions and their ends by other callers, without a source."""
         cluster, state = self.cluster, self.state
         match dice.choice(("forget", "forget", "discard", "assume", "volume")):
             case "forget" if len(cluster.assumed) > len(cluster.nodes):
@@ -162,7 +162,9 @@ class InProcess:
             self.cluster.assumed[pod.metadata.uid] = pod, found.node_name
 
     def _totals(self, dice: Random) -> None:
-        """What is said of some nodes: by totals alone, and with the reasons of those that reject."""
+        """Compare the answers about some nodes: by totals alone, and with the reasons of those
+        that reject.
+        """
         pod, _ = self._new(dice)
         profile, other = self._profile(dice)
         nodes = self.cluster.scene.nodes

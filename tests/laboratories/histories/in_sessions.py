@@ -37,7 +37,7 @@ from tests.laboratories.histories.plugins import Measured
 from tests.laboratories.histories.pods import pod_of
 
 STEPS = {"live": 3, "open": 1, "change": 3, "place": 3, "mark": 1, "revert": 1, "ask": 4, "close": 0.3}
-"""What happens, by how often."""
+"""Steps, by frequency."""
 
 MOST_SESSIONS = 5
 
@@ -49,7 +49,7 @@ class Twin:
     Attributes:
         session: The session.
         cluster: Its objects.
-        marks: What they were at each mark.
+        marks: Its objects at each mark.
         asked: It was held against a new state already.
     """
 
@@ -67,7 +67,7 @@ class Anew:
     Attributes:
         state: The state.
         cluster: Its objects, which are known by identity as long as they are kept.
-        said: What was said over it, by the kind's identity and the profile.
+        said: Its answers, by the kind's identity and the profile.
     """
 
     state: State
@@ -88,7 +88,7 @@ class InSessions:
         self.sessions = Sessions(self, most_trees=dice.choice((1, 2)))
         self.twins: list[Twin] = []
         self.anew: dict[frozenset[int], Anew] = {}
-        # Evaluates in full, of which an engine keeps nothing.
+        # Evaluates in full, and the engine caches nothing of it.
         self.reference = setting.engine(State(rules=setting.rules()))
 
     @classmethod
@@ -167,7 +167,7 @@ class InSessions:
         del twin.marks[max(0, mark - 1) :]
 
     def _change(self, dice: Random, twin: Twin) -> None:
-        """What happens to the session; what is not there can't be removed from it."""
+        """Play a change of the session; an absent object can't be removed from it."""
         for change in twin.cluster.happen(dice):
             with self.sessions.working(twin.session, NoDeadline()) as work, absent(change):
                 work.tree.apply_changes([change])
@@ -204,12 +204,12 @@ class InSessions:
         record = work.tree.snapshot.pods.records[pod.metadata.uid]  # type: ignore[attr-defined]
         check("node", record.node_name, node)
         twin.cluster.put(record.pod)
-        # What Reserve assumed of claims and volumes, and the claims that it made, are part of the session.
+        # Claims and volumes that Reserve assumed, and the claims that it made, are part of the session.
         for kind in {ResourceClaim, *map(type, twin.cluster.objects.values())}:
             twin.cluster.put(*work.tree.snapshot.objects.all(kind))
 
     def _ask(self, dice: Random, twin: Twin) -> None:
-        """All that is said of all nodes is what is said over a new state with the same objects."""
+        """Check that all answers about all nodes equal those over a new state with the same objects."""
         anew = self._anew(twin)
         names = sorted(twin.cluster.nodes)
         name = PROFILES[dice.random() < 0.3]

@@ -44,13 +44,13 @@ from tests.laboratories.histories.objects import claim, volume
 from tests.laboratories.histories.pods import ZONE, Kind, app, named, pod_of, without
 
 DECIDERS, CALLS, WRITES = 3, 5, 14
-"""In one burst: threads, the calls of each, and the changes beside them."""
+"""In one burst: threads, the calls of each, and the changes in parallel."""
 
 SWITCH_INTERVAL = 1e-5
 """Seconds after which another thread has its turn."""
 
 RULED = ("InterPodAffinity", "PodTopologySpread", "VolumeRestrictions", "NodeResourcesFit")
-"""The plugins whose rules are looked at once all is over."""
+"""The plugins whose rules are checked at the end."""
 
 
 class Recorded(State):
@@ -67,7 +67,7 @@ class Recorded(State):
         super().__init__(rules=rules)
 
     def begin(self) -> None:
-        """Keep what is there now, and nothing older."""
+        """Keep the present objects, and no older ones."""
         with self.lock:
             self.copies = {self.version: self.fork()}
             self.placed = []
@@ -105,12 +105,12 @@ class Call:
 
     Attributes:
         what: Which one.
-        pods: The pods that were asked about, in order.
+        pods: The pods in question, in order.
         profile: The reference's profile.
         seed: For ties.
         earliest: The version at the call.
         latest: The version at the return.
-        found: The answer; None = the engine doesn't answer from what is kept.
+        found: The answer; None = the engine has no cached one.
         version: That for which it says to be true; -1 without one.
     """
 
@@ -125,7 +125,7 @@ class Call:
 
 
 CALLED = {"dry": 3, "assume": 4, "batch": 1, "batch_assumed": 2, "totals": 4, "preempt": 1}
-"""What is called, by how often."""
+"""Calls, by frequency."""
 
 
 class InThreads:
@@ -136,13 +136,13 @@ class InThreads:
         self.setting = setting
         self.state = Recorded(self.setting.rules())
         scene = Scene.of(dice, most_nodes=20)
-        # Plugins of devices look at the state as it is now, also where a copy of it is evaluated.
+        # Plugins of devices read the present state, even if a copy of it is evaluated.
         kinds, asked = (
             tuple(without(kind, "resourceClaims") for kind in some) for some in (scene.kinds, scene.asked)
         )
         self.cluster = Cluster(Scene(scene.nodes, kinds, asked, devices=False))
         self.engine, self.reference = (self.setting.engine(self.state) for _ in range(2))
-        # Half of the histories are played beside the engine's own check, which mustn't cry wolf, either.
+        # In half of the histories the engine's own check runs too, and must not report a false alarm.
         self.engine.self_check.every, self.engine.self_check.share = dice.choice((0, 10)), 1.0
         self.engine.self_check.not_before = 0.0
         self.state.apply("test", self.cluster.begin(dice))
@@ -161,7 +161,7 @@ class InThreads:
             sys.setswitchinterval(interval)
 
     def step(self, dice: Random) -> None:
-        """A burst: all threads begin at once, and everything is looked at when all have ended."""
+        """Play a burst: all threads begin at once, and all answers are checked when all have ended."""
         self._bursts += 1
         profile = PROFILES[dice.random() < 0.2]
         filters = {enabled.name for enabled in self.engine.profile(profile).filter}
@@ -179,7 +179,7 @@ class InThreads:
         self._burst(dice, profile, self.cluster.scene.asked, writes, forgotten)
 
     def _ruled(self, dice: Random, profile: str) -> None:
-        """What happens meanwhile can't break the rules that pods of this burst have among themselves."""
+        """Check rules among the pods of this burst, which changes in between can't break."""
         one = f"{self._bursts}-alone"
         objects = [volume(f"volume-{one}"), claim(one, f"volume-{one}")]
         self.state.apply("test", self.cluster.put(*objects))
@@ -322,7 +322,7 @@ class InThreads:
             self.tally.looked(what, said, [total for _, total in expected.values()])
 
     def _check_placed(self, profile: Profile) -> None:
-        """Nobody was assumed on a node that rejected it at that moment."""
+        """Check that no pod was assumed on a node that rejected it at that moment."""
         forks: dict[int, State] = {}
         for pod, node, version in self.state.placed:
             fork = forks.get(version) or forks.setdefault(version, self.state.copies[version].fork())

@@ -1,4 +1,4 @@
-"""What was played so far: one line of JSON for each history, over all runs."""
+"""The histories so far: one line of JSON for each, over all runs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Total(msgspec.Struct):
     Attributes:
         histories: Each has a seed of its own.
         sessions: As in ``Tally``, like the next three: each is a history of its own.
-        comparisons: As there.
-        decisions: As there.
-        cached: As there.
+        comparisons: See ``sessions``.
+        decisions: See ``sessions``.
+        cached: See ``sessions``.
         seconds: How long that took.
         mismatches: Histories in which something was not the same, or failed.
     """

@@ -82,7 +82,9 @@ def namespace(dice: Random) -> ClusterObject:
 
 
 def selecting(dice: Random) -> ClusterObject:
-    """What gives pods default spread constraints: a Service, or one of the three controllers."""
+    """Return an object that gives pods default spread constraints: a Service, or one of the three
+    controllers.
+    """
     name = dice.choice(APPS)
     match dice.choice(("Service", "ReplicationController", "ReplicaSet", "StatefulSet")):
         case "Service":

@@ -38,13 +38,13 @@ from tests.laboratories.histories.rules import RULES
 from tests.service.backends import Stubs, World, sent, served, world
 
 QUESTIONS = {"schedule": 4, "batch": 2, "reserve": 2, "look": 8, "explain": 0.3}
-"""What is called, by how often."""
+"""Calls, by frequency."""
 
 RESERVE, DRY_RUN = pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_DRY_RUN
 
 
 class Kept:
-    """Counts what engines take from kept evaluations: a client can't tell."""
+    """Counts the cached evaluations that engines use: a client can't see that."""
 
     def __init__(self) -> None:
         self.decisions = 0
@@ -90,7 +90,7 @@ def _told(call: Callable[..., Any], count: Callable[[Any], None]) -> Callable[..
 
 
 class OverGrpc:
-    """One history of a server; the objects that it has are looked at beside it."""
+    """One history of a server; its objects are tracked in parallel."""
 
     def __init__(
         self, dice: Random, tally: Tally, setting: Setting, served: tuple[World, Stubs], kept: Kept
@@ -141,7 +141,7 @@ class OverGrpc:
             self._sequence = self._stubs.cluster.PushObjects(request).next_sequence
 
     def _unreserve(self, dice: Random) -> None:
-        """Give places back, of pods of which no source has said since that they are there, or gone."""
+        """Give back places of pods that no source has delivered since, nor reported as gone."""
         self._reserved = {uid: pod for uid, pod in self._reserved.items() if uid in self.cluster.assumed}
         for uid in dice.sample(sorted(self._reserved), dice.randint(0, len(self._reserved))):
             pod = self._reserved[uid]
@@ -169,7 +169,7 @@ class OverGrpc:
     ) -> None:
         """One call of Schedule; each of its pods sees those before it."""
         if mode == RESERVE:
-            # What Reserve notes of volumes and devices isn't played beside it; gated pods are rejected.
+            # The reference does not play Reserve's notes of volumes and devices; gated pods are rejected.
             kinds = [without(kind, "volumes", "resourceClaims", "schedulingGates") for kind in kinds]
         profile, seed = self._profile(dice), dice.randrange(9)
         uids = [self.cluster.new_name("asked") for _ in indices]
@@ -278,7 +278,7 @@ def _as_object(item: ClusterObject) -> KubernetesObject:
 
 
 def decision_at(answer: pb.ScheduleResponse, at: int) -> Facts:
-    """All that an answer says of one pod."""
+    """Return everything that an answer contains about one pod."""
     return (
         answer.nodes.names.names[at],
         answer.totals[at],

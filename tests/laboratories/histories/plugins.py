@@ -1,4 +1,4 @@
-"""Plugins of somebody else, one for each way in which answers may be cached."""
+"""Plugins of other authors, one for each way in which answers may be cached."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class OwnNormalizer(ScorePlugin[None], _Alike):
 
 
 class Measured(FilterPlugin[None], ScorePlugin[None], _Alike):
-    """Looks at what is not part of the cluster, and changes by itself."""
+    """Reads data that is not part of the cluster, and changes by itself."""
 
     name = "Measured"
     level: ClassVar[int] = 0
@@ -99,7 +99,7 @@ class Crowded(FilterPlugin[None], ScorePlugin[None], _Alike):
 
 
 class Amounts(FilterPlugin[None], ScorePlugin[None], _Alike):
-    """Looks at amounts alone, point by point."""
+    """Reads amounts alone, point by point."""
 
     name = "Amounts"
     parts = Part.RESOURCES

@@ -193,7 +193,7 @@ def owner(kind: str) -> Manifest:
 
 
 def kind_of_pod(dice: Random) -> Kind:
-    """What the pods of a new kind have in common; most have a few traits, many none."""
+    """Return the common fields of the pods of a new kind; most have a few traits, many none."""
     traits = dice.choices(list(TRAITS), list(TRAITS.values()), k=dice.choice((0, 0, 1, 1, 1, 2, 2, 3)))
     spec: Manifest = {}
     for trait in traits:

@@ -1,4 +1,4 @@
-"""Bugs of what records the reads of rules, each put back by a patch."""
+"""Bugs of the recorder of rules' reads, each put back by a patch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def versions_are_not_compared(patch: Patch) -> None:
 
 
 def the_first_context_stays(patch: Patch) -> None:
-    """Answers are kept by what the first call read of pod and state."""
+    """Answers are cached by the first call's reads of pod and state."""
     add = Answers._add_to_context
 
     def first(kept: Answers, seen: Seen) -> None:

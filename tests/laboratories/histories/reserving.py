@@ -1,6 +1,6 @@
-"""Dry runs of several pods beside RESERVE: devices and volumes that the first of them take, others miss.
+"""Dry runs of several pods next to RESERVE: later pods miss devices and volumes that the first ones take.
 
-Each batch is asked about as a dry run, which changes nothing, and then reserved.
+Each batch is decided in a dry run, which changes nothing, and then reserved.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Reserving:
         self._put(make_node(name, allocatable=offer), slice_of(name, *devices), volume)
 
     def _pod(self, dice: Random) -> Pod:
-        """What it asks for is there, or it shares a claim with another pod."""
+        """Return a pod whose requests exist, or one that shares a claim with another pod."""
         requests, spec = {"cpu": dice.choice(("100m", "500m", "1"))}, dict[str, Any]()
         for part in dice.choices(
             ("nothing", "device", "extended", "volume"), (1, 3, 2, 3), k=dice.choice((1, 1, 2))

@@ -33,10 +33,10 @@ class Form:
 
     Attributes:
         id: Its name.
-        title: What it is.
+        title: Its subject.
         playing: The history, while it is played.
-        steps: Of a history.
-        share: Of the time of all forms, as a weight.
+        steps: The steps of a history.
+        share: Its share of the time of all forms, as a weight.
         repeats: Whether a seed plays the same history each time.
     """
 
@@ -50,17 +50,17 @@ class Form:
 
 @dataclass(frozen=True)
 class Played:
-    """What a history came to.
+    """The result of a history.
 
     Attributes:
         form: The form's id.
         seed: The seed.
         steps: Those that were played; after a mismatch as few as still show it.
-        comparisons: As in ``Tally``, like the other two.
-        decisions: As there.
-        cached: As there.
+        comparisons: As in ``Tally``, like the next two.
+        decisions: See ``comparisons``.
+        cached: See ``comparisons``.
         seconds: How long it took.
-        mismatch: What was not the same, or failed; "" = all was the same.
+        mismatch: The difference or failure; "" = none.
         sessions: As in ``Tally``.
     """
 

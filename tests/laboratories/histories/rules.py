@@ -34,10 +34,10 @@ COUNT, FAULTY = 400, 40
 """How many rules there are, and how many more that raise under some values."""
 
 LARGE_EVERY, LARGE = 17, 20_000
-"""One rule in so many gives reasons and notes of so many characters."""
+"""One rule in ``LARGE_EVERY`` gives reasons and notes of ``LARGE`` characters."""
 
 Value = Callable[[CycleState, Pod, NodeInfo], int]
-"""What a rule works out about a pod and a node."""
+"""A rule's value for a pod and a node."""
 
 
 def _number(text: str | None) -> int:
@@ -139,7 +139,7 @@ def _worked_out(dice: Random, atoms: Sequence[Value], number: int) -> Value:
 
 
 def _raising(value: Value) -> Value:
-    """Raise for some values, as a rule does that expects something of each node."""
+    """Raise for some values, like a rule that expects something of each node."""
 
     def raises(state: CycleState, pod: Pod, node: NodeInfo) -> int:
         found = value(state, pod, node)

@@ -1,5 +1,5 @@
 """A full cluster in which pods wait for room that is made for others: nominations come, move and end in every
-way, while pods like those that were rejected are asked about and placed.
+way, while pods like the rejected ones are decided and placed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.laboratories.histories.objects import draw_node
 from tests.laboratories.histories.pods import Kind, kind_of_pod, pod_of
 
 ROOM = ("500m", "1", "2")
-"""What pods ask for, and what may be left on a node."""
+"""The requests of pods, and the possible free amounts of a node."""
 
 
 def _kind(dice: Random) -> Kind:
@@ -72,7 +72,7 @@ class Full(Cluster):
         return self.put(self._small(dice, dice.choice(self.scene.nodes)))
 
     def fill(self, dice: Random) -> list[Change]:
-        """A filler on a node, another one or of another size than before."""
+        """Return a filler on a node, another one or one of another size."""
         node = self._node(dice)
         uid = self.new_name("filler") if dice.random() < 0.3 else f"filler-{node}"
         priority = {"priority": dice.choice((-5, 0, 10))}
@@ -183,7 +183,9 @@ class Stuck(InProcess):
         return Full(_scene(dice))
 
     def step(self, dice: Random) -> None:
-        """As there; now and then everything is delivered again, with what happened since."""
+        """Play a step of the base class; now and then everything is delivered again, with the
+        changes since.
+        """
         self.reference = self.setting.engine(self.state)
         if dice.random() < 0.15:
             changes, kind = self.cluster.happen(dice), dice.choice(("", "Pod"))
@@ -246,7 +248,7 @@ class Stuck(InProcess):
         self._compare_verdicts(found, full)
 
     def _compare_verdicts(self, found: Evaluation, full: Evaluation) -> None:
-        """What Filter says of each node; those count that it was known of before."""
+        """Compare Filter's verdicts on each node; verdicts that were cached are counted."""
         check("verdicts", _verdicts(found), _verdicts(full))
         self.tally.comparisons += found.recalled
 

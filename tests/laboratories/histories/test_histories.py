@@ -45,7 +45,9 @@ def test_a_short_history(form: Form, seed: int) -> None:
 
 
 def feasible_nodes_are_counted(patch: Patch) -> None:
-    """Scores are stretched anew only when more or fewer nodes are feasible, not when others are."""
+    """Scores are scaled again only when the number of feasible nodes changes, not when other nodes are
+    feasible.
+    """
     apply_changes, crossed = NodeTotals.apply_changes, NodeTotals._crossed
 
     def careless(self: NodeTotals, rows: Int32s, calls: PluginCalls) -> None:
@@ -58,7 +60,7 @@ def feasible_nodes_are_counted(patch: Patch) -> None:
 
 
 def nodes_never_move(patch: Patch) -> None:
-    """What stands isn't asked again when a node changes."""
+    """A cached verdict isn't computed again when a node changes."""
     moved_since = ChangeTracker.moved_since
     patch.setattr(
         ChangeTracker,
@@ -68,7 +70,7 @@ def nodes_never_move(patch: Patch) -> None:
 
 
 def counts_are_shared(patch: Patch) -> None:
-    """Cycles that share what was asked about a pod follow one copy of its counts."""
+    """Cycles that share a pod's evaluation follow one copy of its counts."""
     patch.setattr(SoftCounts, "clone", lambda counts: counts)
     patch.setattr(Worth, "clone", lambda counts: counts)
 

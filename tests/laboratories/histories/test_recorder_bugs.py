@@ -1,4 +1,6 @@
-"""Histories with generated rules find bugs of what records their reads and keeps their answers."""
+"""Histories with generated rules find bugs of the recorder of their reads and of the cache of
+their answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What processes of their own do."""
+"""The work of separate processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tests.laboratories.histories.rounds import Played, play, shrunk
 
 
 def quiet() -> None:
-    """What libraries log belongs to one of many histories, and is seen when that is played again."""
+    """Hide the log lines of libraries: they belong to one of many histories, and show when that is played
+    again.
+    """
     logging.disable(logging.CRITICAL)
 
 

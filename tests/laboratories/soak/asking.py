@@ -74,7 +74,7 @@ def raw(target: Attacked, sent: bytes) -> bytes:
 
 
 def rejected(answer: Answer) -> None:
-    """A short JSON error that blames who asked, or a result that says what is wrong with the pod."""
+    """Check for a short JSON error that blames the caller, or a result that names the pod's fault."""
     status, body = answer
     assert len(body) <= ERROR_BYTES
     said = json.loads(body)
@@ -102,7 +102,9 @@ NUMBERS = ("NaN", "Infinity", "-Infinity", "1e400", "-1", "1.5", "1e30", "922337
 
 
 def json_numbers(round_: Round) -> None:
-    """Numbers that are none, or too large, wherever numbers and quantities stand: never echoed at length."""
+    """Send invalid or too large numbers, in the fields of numbers and quantities: answers never echo them at
+    length.
+    """
     dice, good = round_.dice, question(NODES, Pod=POD)
     places = (b'"priority":5', b'"cpu":"100m"')
     with unharmed(round_) as target, asking(target) as ask:
@@ -326,7 +328,7 @@ def keepalive_race(round_: Round) -> None:
 
 
 def extender_budget(round_: Round) -> None:
-    """A mooring that does not answer is told of before kube-scheduler's patience ends."""
+    """A mooring that does not answer is reported before kube-scheduler's timeout."""
     seconds = 1.0
 
     def verdict(_name: str) -> int:

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 MIB = 1 << 20
 SLOWER = 5.0
-"""So many times the calm median a good call may take beside an attack on a machine with other work."""
+"""The factor of the calm median that a good call may take during an attack on a machine with other work."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Attacked:
     """The process.
 
     Attributes:
-        started: What was started.
-        address: Of the gRPC door, HOST:PORT.
-        extender: Of the extender's door, HOST:PORT.
+        started: The processes.
+        address: The address of the gRPC door, HOST:PORT.
+        extender: The address of the extender's door, HOST:PORT.
     """
 
     started: Started
@@ -49,7 +49,8 @@ def attacked() -> Attacked:
 
 @contextmanager
 def unharmed(round_: Round, growth: int = 64 * MIB, slower: float = SLOWER) -> Iterator[Attacked]:
-    """The server for an attack in the block: it stays alive, and a good client beside it gets all answers.
+    """Yield the server for an attack in the block: it stays alive, and a good client gets all answers
+    meanwhile.
 
     Args:
         round_: Counts the attack.

@@ -19,7 +19,7 @@ from tests.runtime.killed import POINTS
 from tests.runtime.killing import kill_at
 
 UNREAD = (Cut(), Answer(503), Answer(403), Answer(200, body=b"<html>"), Hang())
-"""What keeps a pod from being read."""
+"""Faults that keep a pod from being read."""
 
 LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/held"]}
 
@@ -115,7 +115,7 @@ def bind_request_lost(round_: Round) -> None:
 
 
 def bind_409_other_node(round_: Round) -> None:
-    """Somebody else binds before us; the state may have heard of it or not."""
+    """Another client binds before us; the state may have heard of it or not."""
     with round_.binding(nodes=2, room=1000) as world:
         for pod in world.add(*manifests(round_.some(80, 160))):
             rival = {"metadata": {"name": pod.metadata.name}, "target": {"name": "n1"}}
@@ -210,7 +210,7 @@ def keep(world: World, *names: str) -> None:
 
 
 def bind_429(round_: Round) -> None:
-    """The API server has too much to do, for a moment or for long; it is asked no more often than it says."""
+    """The API server is overloaded, for a moment or for long; it gets no more requests than it allows."""
     dice, count = round_.dice, round_.some(40, 80)
     with round_.binding(nodes=4, room=count, timeout_seconds=3.0) as world:
         pods, ideal = world.add(*manifests(count)), 0

@@ -1,7 +1,7 @@
 """Rows D-: each listener of each program, attacked by rows E and F.
 
-``DOORS`` lists all of them. `tests/house/test_doors.py` compares it with what opens a listener in the
-code, so a new one comes with its row.
+``DOORS`` lists all of them. `tests/house/test_doors.py` compares it with the listeners that the code opens,
+so a new one comes with its row.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Door:
         opens: Where the code opens it: the module and the class.
         program: Starts its program, once.
         listener: Which of the program's it is.
-        good: What is asked: a gRPC method, whose empty request is answered, or an HTTP path.
+        good: The good request: a gRPC method, whose empty request is answered, or an HTTP path.
     """
 
     id: str
@@ -171,7 +171,7 @@ class _Attack:
             assert received[9:13] == b"200 ", received[:80]
 
     def connect(self) -> socket.socket:
-        """A connection, by TLS where that is spoken."""
+        """Return a connection, with TLS if the listener has it."""
         host, _, port = self.address.rpartition(":")
         connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
         if self._door.listener != "https":
@@ -194,7 +194,7 @@ class _Attack:
         return received
 
     def check(self) -> None:
-        """What has to hold afterwards."""
+        """Check the invariants afterwards."""
         self.good()
         assert self._opened.started.process.poll() is None, "the program has ended"
         before, found, after = self._opened.started.log.read_text().rpartition("Traceback")

@@ -1,4 +1,4 @@
-"""Rows F: streams, frames and connections that nobody who means well would send."""
+"""Rows F: streams, frames and connections that no honest client would send."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METHODS = (
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 )
 GROWTH = 256 * MIB
-"""What gRPC's core keeps of streams that wait or were reset, and of long heads, is out of our hands."""
+"""Memory of gRPC's core for streams that wait or were reset, and for long heads, is out of our hands."""
 
 
 def thread_starvation(round_: Round) -> None:
@@ -44,7 +44,7 @@ def thread_starvation(round_: Round) -> None:
 
 
 def grpc_gzip_bomb(round_: Round) -> None:
-    """Messages of some kB that become many MB: two at a time, of which malloc keeps 64 MiB each."""
+    """Send messages of some kB that become many MB: two at a time, each with 64 MiB that malloc keeps."""
     with unharmed(round_, growth=2 * 64 * MIB + 32 * MIB) as target:
         sizes = [round_.dice.randrange(80, 512) * MIB for _ in range(round_.some(4, 12))]
 
@@ -98,7 +98,7 @@ def header_fuzz(round_: Round) -> None:
 
 
 def connection_flood(round_: Round) -> None:
-    """Connections that say nothing; when they are gone, all is as before."""
+    """Open connections that send nothing; when they are gone, all is well again."""
     with unharmed(round_, growth=GROWTH) as target, ExitStack() as open_:
         host, _, port = target.address.rpartition(":")
         count = round_.some(300, 600)
@@ -109,7 +109,7 @@ def connection_flood(round_: Round) -> None:
 
 
 def deadline_and_cancel(round_: Round) -> None:
-    """Calls that are over before they begin, and calls that nobody waits for any more."""
+    """Make calls that are over before they begin, and calls whose client has left."""
     dice = round_.dice
     with unharmed(round_) as target, grpc.insecure_channel(target.address) as channel:
         stub = pb_grpc.ClusterServiceStub(channel)
@@ -155,11 +155,11 @@ TOLD = {
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.DEADLINE_EXCEEDED,
 }
-"""How a call to open a session may end beside so many others."""
+"""Possible results of a call to open a session among many others."""
 
 
 def configuration(profiles: int) -> str:
-    """A configuration with so many profiles."""
+    """Return a configuration with ``profiles`` profiles."""
     named = "".join(f"- schedulerName: s{at}\n" for at in range(profiles))
     kind = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     return f"{kind}profiles:\n{named}"

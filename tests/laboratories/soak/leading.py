@@ -31,11 +31,11 @@ from tests.scheduler.fakes import (
 from tests.scheduler.world import World
 
 QUIET_SECONDS = 0.5
-"""So long nothing is heard of a process that stands still."""
+"""Seconds without news of a process that stands still."""
 
 
 def two_leaders(round_: Round) -> None:
-    """The leader is stopped while another one takes the lease; it sends no binding any more."""
+    """Stop the leader while another one takes the lease; it sends no more bindings."""
     deposed(round_)
     for _ in range(round_.some(1, 3)):
         stopped(round_)
@@ -70,7 +70,7 @@ def deposed(round_: Round) -> None:
             callers = dice.choice((1, 1, 4))
             said = at_once(callers, world.place, world.add(*manifests(30)))
             assert set(said) <= {BindOutcome.BOUND, "NOT_LEADER"}
-            # What another thread had sent by then is on its way.
+            # A request that another thread had sent by then is on its way.
             late = [entry for entry in world.fake.history.bindings() if entry.call.at > lost[0]]
             assert len(late) < callers, "a binding without the lease"
             round_.faults += 1
@@ -129,7 +129,7 @@ def lease_clock(round_: Round) -> None:
 
 
 def queue_backoff(round_: Round) -> None:
-    """A pod that always fails backs off exactly so long, whenever in a second that is; others go on."""
+    """A pod that always fails backs off for the exact time, at any moment of a second; others continue."""
     for _ in range(round_.some(50, 100)):
         part = round_.dice.randrange(4) * 0.25
         clock = FakeClock(1_700_000_000.0 + round_.dice.randrange(10**6) + part)

@@ -1,4 +1,4 @@
-"""What was played so far: one line of JSON for each round, over all runs."""
+"""The rounds so far: one line of JSON for each, over all runs."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ log = logging.getLogger(__name__)
 NODES, SOME_NODES = 5_000, 50
 FOLLOWING = 20
 WAIT_SECONDS = 1.0
-"""How long another pod may wait behind one with many names."""
+"""The time that another pod may wait after one with many names."""
 
 MORE_BYTES = 256 << 20
 """How much more memory the scheduler may take for such a pod at any time,"""
 
 LEFT = 1.1
-"""and how much of what it had before once the pod is gone."""
+"""and the share of its earlier memory once the pod is gone."""
 
 QUIET_BYTES, QUIET_SECONDS = 1 << 20, 10.0
 """A process that grows by less in this time has warmed up."""
@@ -204,7 +204,7 @@ class Cluster:
         return self._started.memory(field)
 
     def reset_most(self) -> None:
-        """Let VmHWM begin anew."""
+        """Reset VmHWM."""
         Path(f"/proc/{self._started.process.pid}/clear_refs").write_text("5")
 
     def waits(self, longest: float = 60.0) -> list[float]:

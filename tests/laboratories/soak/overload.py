@@ -24,7 +24,7 @@ from tests.laboratories.soak.asking import PATIENCE
 from tests.laboratories.soak.rounds import Round, Row, at_once
 
 PLUGIN_SECONDS = 0.06
-"""So long that slots are what is short, and not the processor that callers and server share."""
+"""Long enough that slots are short, and not the processor that callers and server share."""
 
 TIMES = 5
 GOODPUT = 0.8
@@ -79,7 +79,9 @@ def answered_at_best(stub: pb_grpc.SchedulingServiceStub, seconds: float) -> flo
 
 
 def overload_shed(round_: Round) -> None:
-    """Five times that: most of what can be answered is, others are rejected, and health answers at once."""
+    """Five times that: most possible answers are given, other calls are rejected, and health answers at
+    once.
+    """
     seconds = float(round_.some(5, 20))
     patience = 1.0 if round_.size == 1.0 else PATIENCE
     with slow_server() as started, grpc.insecure_channel(started.address("grpc")) as channel:
@@ -99,7 +101,7 @@ def overload_shed(round_: Round) -> None:
         goodput = codes.pop("OK") / (time.monotonic() - began)
         assert {*codes} <= SHED, codes
         if round_.size == 1.0:
-            # A shorter one is over before the two rates can be told from what else the machine does.
+            # A shorter one is over before the two rates can be distinguished from the machine's other work.
             assert goodput >= GOODPUT * best, f"{goodput:.0f} of {best:.0f} calls/s are answered, {codes}"
         assert stub.Filter(question(), timeout=CLIENT_TIMEOUT) is not None
         round_.inputs += len(calls) + checked

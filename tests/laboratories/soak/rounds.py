@@ -25,7 +25,7 @@ HEALS_WITHIN = 5.0
 """Seconds after the last fault within which a followed state has to be what a fresh list is (I5)."""
 
 AT_END = ExitStack()
-"""What rows start once for all rounds of a process: it ends with that, or with pytest's session."""
+"""Objects that rows start once for all rounds of a process: they end with it, or with pytest's session."""
 atexit.register(AT_END.close)
 
 Item = TypeVar("Item")
@@ -33,10 +33,10 @@ Item = TypeVar("Item")
 
 @dataclass
 class Round:
-    """What a row plays with. The same seed makes the same choices; threads remain free in their order.
+    """The setting of a row. The same seed makes the same choices; threads remain free in their order.
 
     Attributes:
-        seed: Of ``dice``.
+        seed: The seed of ``dice``.
         size: The share of the full amount of work, in (0, 1].
         heals_within: Seconds that I5 leaves.
         binds: Bindings that the API accepted.
@@ -83,7 +83,7 @@ class Round:
 
 
 def at_once(callers: int, call: Callable[[Item], Any], items: Sequence[Item]) -> list[Any]:
-    """Call ``call`` for each item from so many threads; the answers in order."""
+    """Call ``call`` for each item from ``callers`` threads; return the answers in order."""
     with ThreadPoolExecutor(callers) as pool:
         return list(pool.map(call, items))
 
@@ -105,7 +105,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What one round came to.
+    """The result of one round.
 
     Attributes:
         row: The row's id.
@@ -115,7 +115,7 @@ class Played:
         faults: Things that went wrong on purpose.
         inputs: Calls, events or steps that were tried.
         seconds: How long it took.
-        violation: What did not hold; "" = everything held.
+        violation: The broken invariant; "" = none.
     """
 
     row: str

@@ -28,20 +28,20 @@ DEVICES = 8
 FOLLOWING = 20
 """Pods that come right behind the one that does harm,"""
 OTHERS = 100
-"""and so many after them, while it is parked; as many came before."""
+"""and the pods after them, while it is parked; as many came before."""
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 PAUSE = 0.02
 ATTEMPT_SECONDS = 1.0
-"""What `mooring scheduler` leaves an attempt, by default."""
+"""The time that `mooring scheduler` leaves an attempt, by default."""
 
 FOLLOWING_SECONDS = 10.0
-"""A generous bound of how long the pods behind it wait; 2 s is the aim on a machine without other work."""
+"""A generous bound for the wait of the pods after it; 2 s is the aim on a machine without other work."""
 
 SLOWER = 5.0
-"""So many times as long the median pod after it may take."""
+"""The factor by which the median pod after it may take longer."""
 
 Bomb = Callable[[str], list[dict[str, Any]]]
 """From a name to a pod, perhaps with a claim."""
@@ -66,7 +66,7 @@ def nested_loops(items: int, times: int) -> str:
 
 
 def resources(count: int) -> Bomb:
-    """A pod with so many extended resources, of which no node has one."""
+    """Return a pod with ``count`` extended resources that no node has."""
 
     def made(name: str) -> list[dict[str, Any]]:
         asked = {f"example.com/resource-{at}": "1" for at in range(count)}
@@ -123,8 +123,8 @@ def spread(count: int) -> Bomb:
 
 
 def placed(sort: str, count: int, topology_key: str, values: int) -> Bomb:
-    """A pod that has a node, with so many terms about other pods; ``{}`` in the topology key is each one's
-    number, and so many values are in each selector.
+    """Return a pod on a node, with ``count`` terms about other pods; ``{}`` in the topology key is each one's
+    number, and each selector has ``values`` values.
     """
 
     def made(name: str) -> list[dict[str, Any]]:
@@ -164,7 +164,9 @@ class Cluster:
         return f"p-{next(self._numbers)}"
 
     def bound(self, count: int) -> list[float]:
-        """Seconds from creation to binding of so many pods that come one after the other, ascending."""
+        """Return the seconds from creation to binding of ``count`` pods that come one after the other,
+        ascending.
+        """
         created: dict[str, float] = {}
         for _ in range(count):
             name = self.name()
@@ -185,7 +187,7 @@ class Cluster:
 
 @cache
 def cluster(size: int) -> Cluster:
-    """One for all rows with so many nodes that are played in this process; it ends with it."""
+    """Return one for all rows with ``size`` nodes that are played in this process; it ends with it."""
     folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
     fake = AT_END.enter_context(FakeApiServer())
     nodes = [f"n{at}" for at in range(size)]
@@ -228,7 +230,7 @@ def beside(round_: Round, nodes: int, *bombs: Bomb) -> None:
 
 
 def looked_at(fake: FakeApiServer, name: str) -> bool:
-    """Whether the pod is bound, or why it is not has been told."""
+    """Return whether the pod is bound or has a reason why it is not."""
     found = fake.get("Pod", name)
     return bool(found and (found["spec"].get("nodeName") or found.get("status", {}).get("conditions")))
 

@@ -20,7 +20,7 @@ from tests.laboratories.soak.rounds import Round, Row
 from tests.process import until
 
 AUDITING = replace(QUICK, probe=0.05, compare=0.3)
-"""What was lost is found soon."""
+"""A loss is found soon."""
 
 Break = Callable[[Round, Following], None]
 
@@ -54,7 +54,7 @@ def change(round_: Round, live: Following, most: int = 20) -> None:
 
 
 def silent_drop(round_: Round, live: Following) -> None:
-    """The connection stays open and tells nothing any more."""
+    """The connection stays open without further events."""
     live.fake.faults.silent = True
     opened = len(live.fake.history.all("WATCH", "/pods"))
     change(round_, live)
@@ -65,7 +65,7 @@ def silent_drop(round_: Round, live: Following) -> None:
 def gone(round_: Round, live: Following) -> None:
     """Both forms of 410, at any time: one fresh list, and no loop."""
     happen = round_.dice.choice((gone_at_the_start, gone_as_a_status, gone_midway, gone_while_paging))
-    # A 410 that goes down with a connection that is cut is heard by nobody.
+    # No client gets a 410 that goes down with a cut connection.
     until(lambda: live.reflector("Pod").disconnected_at is None, "an open watch")
     before = live.reflector("Pod").lists
     change(round_, live)
@@ -93,7 +93,7 @@ def losing(round_: Round) -> Edit:
 
 
 def merged(type_: str, item: dict[str, Any]) -> list[bytes]:
-    """Tells of a pod that was deleted and made anew as of one that changed."""
+    """Report a pod that was deleted and created again as one that changed."""
     return [] if type_ == "DELETED" else [event_line("MODIFIED", item)]
 
 
@@ -109,7 +109,7 @@ def repeating(round_: Round) -> Edit:
 
 
 def garbling(round_: Round) -> Edit:
-    """Sends bytes that are no event: cut short, with bytes replaced, or nothing that makes sense."""
+    """Send bytes that are not an event: cut short, with bytes replaced, or without any sense."""
     dice = round_.dice
 
     def edit(type_: str, item: dict[str, Any]) -> list[bytes]:
@@ -122,7 +122,7 @@ def garbling(round_: Round) -> Edit:
             case 2:
                 return [b"[" * dice.randrange(1, 100_000)]
             case _:
-                # Only what makes it unreadable: a changed name would be an event that the server told.
+                # Only a byte that makes it unreadable: a changed name would be a valid event of the server.
                 line[dice.randrange(8)] = 0xFF
                 return [bytes(line)]
 
@@ -166,7 +166,7 @@ def behind(round_: Round, live: Following, lagging: FakeApiServer) -> None:
 
 
 def restored(round_: Round, live: Following) -> None:
-    """etcd goes back to a copy, and the API server with it; what comes then may overtake what was known."""
+    """etcd goes back to a copy, and the API server with it; later versions may overtake known ones."""
     live.wait_equal()
     saved = live.fake.store.copy()
     change(round_, live)
@@ -180,7 +180,7 @@ def restored(round_: Round, live: Following) -> None:
 
 
 def down(round_: Round, live: Following) -> None:
-    """Nobody answers for a while."""
+    """The server does not answer for a while."""
     live.fake.stop()
     change(round_, live)
     time.sleep(round_.dice.random() * 0.5)

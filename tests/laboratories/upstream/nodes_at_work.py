@@ -1,4 +1,4 @@
-"""A control plane whose nodes are kept alive and whose pods run, so far as kwok can tell."""
+"""A control plane with nodes that are kept alive and pods that run, as far as kwok can make them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.process import wait_until
 
 NODES = 4
 STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-complete", "pod/fast/pod-delete")
-"""What kwok does to nodes and pods."""
+"""kwok's actions on nodes and pods."""
 
 LEASE_SECONDS = 40
 

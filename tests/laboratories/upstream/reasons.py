@@ -1,4 +1,4 @@
-"""Files that say of cases why they cannot pass, whatever the scheduler."""
+"""Files with the reasons why cases cannot pass with any scheduler."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ from tests.process import environment
 FOCUS = r"\[sig-scheduling\]"
 _FINISHED = re.compile(r"^(?:•|S \[SKIPPED\])", re.MULTILINE)
 _LABELS = re.compile(r" \[[^]]*\]$")
-"""What ginkgo puts behind a case's name, which says it all already."""
+"""Labels that ginkgo appends to a case's name, which contains them already."""
 _SELECTED = re.compile(r"^Will run (\d+) of", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case.
+    """The outcome of a case.
 
     Attributes:
         result: ``passed``, ``failed``, or ``skipped`` by the case itself.
@@ -78,7 +78,7 @@ def play(
 
 
 def outcomes(report: Path) -> dict[str, Outcome]:
-    """What a JUnit report of ginkgo says of the cases that were selected."""
+    """Return the outcomes of the selected cases in a JUnit report of ginkgo."""
     found = {}
     for case in ET.parse(report).getroot().iter("testcase"):
         name, status = case.get("name", ""), case.get("status", "")

@@ -24,7 +24,7 @@ from mooring.serving.access.access import Sight, asking_sight
 from mooring.serving.calls.layers import Behavior
 
 HIDDEN: Final = "<hidden>"
-"""Stands for a name. It is no legal one."""
+"""Stands for a name. It is not a legal name."""
 
 PLAIN: Final = frozenset(
     {
@@ -95,7 +95,7 @@ class Mask:
         return masked
 
     def text(self, text: str) -> str:
-        """Return a text without the names of what the client may not see."""
+        """Return a text without the names that the client may not see."""
         return _PATH.sub(self._path, text) if "/" in text else text
 
     def error(self, error: MooringError) -> MooringError:

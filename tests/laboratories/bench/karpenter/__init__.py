@@ -1,1 +1,1 @@
-"""Removal beside Karpenter's own simulation of consolidation, on the same nodes in one run."""
+"""Removal and Karpenter's own simulation of consolidation, on the same nodes in one run."""

@@ -1,7 +1,6 @@
 """May this node go? Asks mooring and Karpenter's own code: ``python -m tests.laboratories.bench.karpenter``.
 
-Both are asked about the same nodes with the same pods, one node after another; what is measured is processor
-time.
+Both get the same nodes with the same pods, one node after another; the figures are processor time.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _mooring(nodes: int, candidates: int) -> Iterator[tuple[NodeRemoval, float]]:
-    """What mooring says of each node, and the seconds of processor time that it took."""
+    """Yield mooring's answer about each node, and the seconds of processor time that it took."""
     work = work_on(map(from_manifest, [each for some in manifests(nodes) for each in some]))
     removal = Removal(work, partial(adopted, work.engine, ""), departure=Departure.DELETION, seed=SEED)
     # A server has answered before, and Karpenter's program was compiled before.
@@ -71,7 +70,7 @@ def _mooring(nodes: int, candidates: int) -> Iterator[tuple[NodeRemoval, float]]
 
 
 def _karpenter(program: Path, nodes: int, candidates: int) -> list[Verdict]:
-    """What Karpenter says of each node."""
+    """Return Karpenter's answers about the nodes."""
     some, pods = manifests(nodes)
     given = json.dumps({"nodes": some, "pods": pods, "candidates": candidates})
     answer = subprocess.run([program], input=given, capture_output=True, text=True, check=True)

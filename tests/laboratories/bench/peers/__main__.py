@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for nodes in args.nodes if binding else ():
             found += bound(nodes, {name: contestants()[name] for name in binding}, args.pods, args.repeats)
     finally:
-        # Whoever stops it after twenty minutes wants what was found by then.
+        # A run that is stopped after twenty minutes still reports its figures.
         summary = [figure for nodes in args.nodes for figure in side_by_side(found, nodes)]
         publish(TITLE, summary + found, FOLDER / "peers")
         if args.record:

@@ -10,14 +10,14 @@ from tests.laboratories.bench.steps import steps
 from tests.laboratories.bench.workload import Figure, Sample, figures
 
 BASES = ("KubeScheduler", "Echo", "EchoFollowing", f"{IN_FLIGHT}off")
-"""Whom the others are compared with."""
+"""The contestants that the others are compared with."""
 
 TARGET = "80 / 90"
 """Percent of the echo's pods/s that mooring as an extender reaches at least and aims at, by nodes."""
 
 
 def bound(nodes: int, contestants: Mapping[str, Start], pods: int, repeats: int) -> list[Figure]:
-    """So many rounds; first the rates of all, then the CPU behind them."""
+    """Run the rounds; return first the rates of all, then their CPU."""
     rates: dict[str, list[Sample]] = {name: [] for name in contestants}
     cpu: dict[str, list[Sample]] = {name: [] for name in contestants}
     with steps(repeats) as bar:
@@ -35,6 +35,6 @@ def bound(nodes: int, contestants: Mapping[str, Start], pods: int, repeats: int)
 
 
 def targets(name: str) -> dict[str, str]:
-    """What a contestant's metrics should reach."""
+    """Return the targets of a contestant's metrics."""
     extender = name.startswith("Mooring") and name != "MooringScheduler"
     return {"% of Echo": TARGET} if extender else {}

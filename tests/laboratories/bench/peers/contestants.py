@@ -1,8 +1,8 @@
 """Who binds the pods: kube-scheduler alone and with each extender, and mooring's own scheduler.
 
-Every kube-scheduler has its default profile; the extenders filter and prioritize by node names. mooring as
-an extender runs the default profile over again and follows the cluster meanwhile (`--source kubernetes`). The
-echo knows nothing of any cluster; the one that follows keeps nodes and pods, in Go, and looks at none.
+Every kube-scheduler has its default profile; the extenders filter and prioritize by node names. mooring as an
+extender runs the default profile once more and follows the cluster meanwhile (`--source kubernetes`). The
+echo knows no cluster; the one that follows keeps nodes and pods, in Go, and reads none.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Running:
     Attributes:
         metrics_url: Its metrics page.
         scheduler: Its process.
-        extender: Who answers its calls, if anybody.
-        adapter: Who passes the calls on to the extender, if anybody.
+        extender: The process that answers its calls; None = no extender.
+        adapter: The process that passes the calls on to the extender; None = no adapter.
     """
 
     metrics_url: str

@@ -32,10 +32,10 @@ PERCENTAGES = {EVERY_NODE: 100, SAMPLED: 0}
 """percentageOfNodesToScore: all, and kube-scheduler's own choice."""
 
 AS_ON_CLUSTERS = Family("AsOnClusters", pod("pod", namespace="default"))
-"""What the schedulers of the other part get: SchedulingBasic without pods that are there before."""
+"""The pods of the other part: SchedulingBasic without earlier pods."""
 
 OWN_REQUESTS = Family("SchedulingBasic", lambda number: pod("own", requests=own_request(number))(number))
-"""Pods of which each asks for something else; their labels are alike."""
+"""Pods with different requests and like labels."""
 
 OWN_LABELS = Family(
     "OwnLabelsZoneSpread",
@@ -49,7 +49,7 @@ OWN_LABELS = Family(
 ONE_A_NODE = Family(
     "OnePodANode", pod("large", requests={"cpu": "3", "memory": "500Mi"}), default_spread=False
 )
-"""What OpportunisticBatching is for: like pods that fill a node each, and no spreading by default."""
+"""The best case for OpportunisticBatching: like pods that fill a node each, and no spreading by default."""
 
 
 def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
@@ -91,13 +91,13 @@ def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repe
 
 
 def _next_pods(family: Family, numbers: Iterator[int], count: int) -> tuple[list[Manifest], list[Manifest]]:
-    """What comes with the next ``count`` pods, and the pods."""
+    """Return the objects that the next ``count`` pods need, and the pods."""
     pods = [family.pod(number) for number in itertools.islice(numbers, count)]
     return [item for pod in pods for item in family.with_pod(pod)], pods
 
 
 def check(name: str, placed: int, pods: Iterable[Manifest], refusal: str = "") -> None:
-    """Whoever is to be compared has placed each pod that an empty node has room for.
+    """Check that a contestant has placed each pod that an empty node has room for.
 
     Raises:
         RuntimeError: It has placed others, and its rate says nothing.
@@ -124,7 +124,8 @@ class Decider:
         self._process = running.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
 
     def decide(self, objects: Sequence[Manifest], pods: Sequence[Manifest]) -> float:
-        """Make ``objects`` known, place ``pods`` in turn; the seconds that placing them took.
+        """Make ``objects`` known, place ``pods`` one after the other; return the seconds that placing them
+        took.
 
         Raises:
             RuntimeError: The process ended, and has said why on standard error; or not every pod was placed.

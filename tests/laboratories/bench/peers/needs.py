@@ -1,4 +1,4 @@
-"""The programs that take part, built from source; what is missing for that is said by name."""
+"""The programs that take part, built from source; an error names a missing one."""
 
 from __future__ import annotations
 

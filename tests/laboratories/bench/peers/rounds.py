@@ -28,7 +28,7 @@ def bind(nodes: int, starts: Mapping[str, Start], pods: int) -> dict[str, tuple[
     Each begins alone, which gives the mean of its decisions; from a quarter of the pods on they take turns.
 
     Returns:
-        Of each, its rate in its turns, by the API server's audit log, and that mean; and the milliseconds of
+        For each, its rate in its turns, by the API server's audit log, and that mean; and the milliseconds of
         CPU per pod of each program.
     """
     with ExitStack() as running:

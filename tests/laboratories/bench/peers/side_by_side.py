@@ -1,4 +1,4 @@
-"""What one decision costs everybody, on the clusters of one size with the same pods, in one table."""
+"""The cost of one decision, on the clusters of one size with the same pods, in one table."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Plan:
         new: There is one more node.
         taints: The taints that the pod tolerates, by number among `taints_of`.
         labels: The labels that the node gets, None = loses.
-        requests: What the pod requests of resources, CPU in thousandths.
+        requests: The requests of the pod, CPU in thousandths.
         moved: The UIDs of the pods that go.
     """
 
@@ -127,7 +127,7 @@ def taints_of(node: Manifest) -> list[Manifest]:
 
 
 def labels_of(pod: Manifest) -> list[Label]:
-    """Labels that could matter to what the pod requires of nodes."""
+    """Return labels that could matter to the pod's node constraints."""
     found: dict[Label, None] = dict.fromkeys(pod["spec"].get("nodeSelector", {}).items())
     expressions = [each for term in _terms(pod) or () for each in term.get("matchExpressions", [])]
     for each in expressions:
@@ -187,7 +187,7 @@ def _holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
 
 
 def movable(scenario: Manifest) -> list[str]:
-    """The placed pods that a controller would make anew."""
+    """Return the placed pods that a controller would create again."""
     return [
         uid_of(each)
         for each in scenario["objects"]

@@ -46,7 +46,7 @@ def scenario(seed: int, index: int) -> Manifest:
     for pod in pods:
         pod["spec"]["schedulingGroup"] = {"podGroupName": "g"}
     if rng.random() < 0.2:
-        # One that asks for less, such as a launcher beside workers.
+        # A pod with smaller requests, such as a launcher among workers.
         request(pods[0], "cpu", 100)
     group = {
         "apiVersion": "scheduling.k8s.io/v1beta1",

@@ -1,10 +1,10 @@
-"""What mooring says would make a pod group fit, judged by kube-scheduler's own code.
+"""Changes that would make a pod group fit, by mooring, judged by kube-scheduler's own code.
 
     python -m tests.laboratories.conformance.changes.of_groups --seed 7 --count 500
 
 Plays random scenarios until ``--count`` groups fit nowhere. With the changes of each answer kube-scheduler's
 group cycle has to schedule the group; with every set of fewer changes, and with every one that is milder, it
-must not. What depends on the choice between nodes of equal totals is left to chance.
+must not. Results that depend on the choice between nodes of equal totals are left to chance.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tests.laboratories.conformance.program import Oracle
 MOST_ASKED = 3_000
 """Questions about one scenario; beyond, it is counted as too large to be tried in full."""
 TIMES = 4
-"""How often kube-scheduler is asked about a set that ought not to do."""
+"""The number of questions to kube-scheduler about a set that should not be enough."""
 
 Taint = tuple[str, str, str]
 Label = tuple[str, str]
@@ -63,7 +63,7 @@ class Plan:
 
     Attributes:
         taints: Those that all pods tolerate.
-        requests: What each pod requests of resources at most, CPU in thousandths.
+        requests: The largest request of a pod for each resource, CPU in thousandths.
         labels: The labels that nodes get: node, key and value.
         like: The node that new ones are like.
         new: How many.
@@ -176,7 +176,7 @@ class Judge:
         for plan in plans(self._scenario, (cost.nodes, cost.requests, cost.labels, tolerations)):
             ((name, _),) = plan.requests
             most = max(requested(pod, name) for pod in pods_of(self._scenario))
-            # One unit more than what was found, or a thousandth: a step that matters.
+            # One unit more than the answer, or a thousandth: a step that matters.
             amount = round(most * (1 - cost.share)) + max(1, most // 1000)
             tried = replace(plan, requests=((name, amount),))
             if most and amount < most and self.does(tried, TIMES):
@@ -230,7 +230,7 @@ def plan_of(option: ChangeOption) -> Plan:
 
 
 def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
-    """What is wrong with the answer about a scenario; "" = nothing."""
+    """Return the fault of the answer about a scenario; "" = none."""
     found, judge = answer_of(scenario), Judge(oracle, scenario)
     if judge.does(Plan()) != found.status.ok:
         if not left_to_chance(scenario):

@@ -11,7 +11,7 @@ from tests.laboratories.conformance.families.draft import Manifest
 from tests.laboratories.conformance.program import NEWEST, Oracle, build
 
 UNSCHEDULABLE = "unschedulable"
-"""What the scenarios that need changes are counted as."""
+"""The counter of scenarios that need changes."""
 
 
 class TooManyError(Exception):
@@ -28,8 +28,8 @@ def play(
     """Carry out the command line; the exit code, 1 if an answer is wrong.
 
     Args:
-        description: What the command is for.
-        asked: What is counted, for the help.
+        description: The purpose of the command.
+        asked: The counted thing, for the help.
         count: How many of these by default.
         draw: Gives the scenario of a seed and a number.
         judged: Says what is wrong with the answer about a scenario, "" = nothing.

@@ -1,4 +1,4 @@
-"""What mooring says would make a pod fit, judged by kube-scheduler's own code.
+"""Changes that would make a pod fit, by mooring, judged by kube-scheduler's own code.
 
     python -m tests.laboratories.conformance.changes.run --seed 7 --count 2000
 
@@ -58,10 +58,10 @@ class Judge:
     Args:
         oracle: Asks it.
         scenario: The scenario.
-        requested: What the pod requests, by resource.
+        requested: The pod's requests, by resource.
 
     Attributes:
-        asked: How often it was asked.
+        asked: The number of questions.
     """
 
     def __init__(self, oracle: Oracle, scenario: Manifest, requested: Mapping[str, int]) -> None:
@@ -82,7 +82,9 @@ class Judge:
         return {name for name, node in nodes.items() if node["status"]["code"] == "Success"}
 
     def does(self, plan: Plan, landings: Mapping[str, str] | None = None) -> bool:
-        """Whether the pod fits with these changes, and each pod that moves somewhere, or where it is said."""
+        """Return whether the pod fits with these changes, and each pod that moves fits on some node, or on
+        its given one.
+        """
         changed = made(self._scenario, plan)
         if plan.target not in self.feasible(changed):
             return False
@@ -209,7 +211,7 @@ def _allowed(scenario: Manifest, plan: Plan) -> bool:
 
 
 def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
-    """What is wrong with the answer about a scenario; "" = nothing."""
+    """Return the fault of the answer about a scenario; "" = none."""
     first = oracle.ask(scenario)
     if "error" in first:
         tally["rejected by the API server's rules"] += 1

@@ -57,7 +57,7 @@ def claims(draft: Draft, **odds: float) -> None:
 
 
 def many_claims(draft: Draft) -> None:
-    """Claims on one device each, of which there are enough: kube-scheduler would search for very long."""
+    """Draft enough claims on one device each that kube-scheduler would search for very long."""
     names = [f"claim-{i}" for i in range(draft.rng.randint(9, 30))]
     pool = {"name": "many", "generation": 1, "resourceSliceCount": 1}
     devices = [{"name": f"d{i}"} for i in range(len(names))]
@@ -201,7 +201,9 @@ def _where(draft: Draft) -> Manifest:
 
 
 def _users(draft: Draft) -> list[Manifest]:
-    """At least one that is not the pod: what nobody else has, kube-scheduler would give back by a call."""
+    """Return at least one user that is not the pod: kube-scheduler would release a claim without other users
+    by a call.
+    """
     users = [{"resource": "pods", "name": "someone", "uid": "uid-someone"}]
     if draft.chance(0.3):
         users.append({"resource": "pods", "name": "pending", "uid": "uid-pending"})

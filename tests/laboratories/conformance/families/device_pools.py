@@ -57,7 +57,7 @@ def _class(draft: Draft, name: str) -> Manifest:
 
 
 def config(draft: Draft) -> Manifest:
-    """What a driver alone reads."""
+    """Return a configuration that only a driver reads."""
     return {"opaque": {"driver": draft.rng.choice(DRIVERS), "parameters": {"mode": "fast", "limits": [1, 2]}}}
 
 

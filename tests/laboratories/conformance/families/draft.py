@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Draft:
     """Nodes, other pods, the pod to place, args and feature gates: families change what their plugins read.
 
-    `assigned` pods are on nodes; `nominated` ones wait for theirs. `version` is the release that is asked.
+    `assigned` pods are on nodes; `nominated` ones wait for theirs. `version` is the release to compare with.
     """
 
     rng: Random

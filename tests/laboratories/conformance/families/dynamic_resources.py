@@ -37,7 +37,7 @@ def exact(draft: Draft) -> None:
 
 
 def alternatives(draft: Draft) -> None:
-    """Lists of which the first that can be had is taken, which scores tell."""
+    """Draft lists of alternatives; the first that is available is taken, as scores show."""
     cluster(draft)
     claims(draft, listed=0.7)
 
@@ -49,7 +49,7 @@ def constrained(draft: Draft) -> None:
 
 
 def shared(draft: Draft) -> None:
-    """Devices of which several claims have a share, and counters that devices take from."""
+    """Draft devices that several claims share, and counters that devices use."""
     cluster(draft, sharing=0.7, counters=0.5)
     claims(draft, amounts=0.6, listed=0.2, constrained=0.2)
 
@@ -81,8 +81,8 @@ def allocated(draft: Draft) -> None:
 def broken(draft: Draft) -> None:
     """Pools that are incomplete, outdated or invalid; claims and classes that are missing.
 
-    Only here do two devices of a pool have one name: where kube-scheduler scores extended resources, it
-    remembers what a device class says of a name, and would count the second device as it counted the first.
+    Only here do two devices of a pool have one name: when kube-scheduler scores extended resources, it
+        remembers the result of a device class for a name, and would count the second device like the first.
     """
     cluster(draft, faulty=0.4, named_twice=0.1, counters=0.3)
     claims(draft, faulty=0.15, listed=0.2)
@@ -95,7 +95,7 @@ def selectors(draft: Draft) -> None:
 
 
 def extended(draft: Draft) -> None:
-    """Resources of nodes for which devices may stand, where no device plugin offers them."""
+    """Draft resources of nodes that devices may back, without a device plugin that offers them."""
     cluster(draft, tainted=0.1, sharing=0.1, faulty=0.1)
     if draft.chance(0.5):
         _score(draft)
@@ -118,7 +118,7 @@ def extended(draft: Draft) -> None:
 
 
 def _score(draft: Draft) -> None:
-    """Scores that look at such resources, whichever way nodes have them."""
+    """Draft scores that read such resources, whichever way nodes have them."""
     listed = draft.some(["cpu", "memory", *RESOURCES], 2, 5)
     weighted = [{"name": name, "weight": draft.rng.choice([1, 1, 3])} for name in listed]
     strategy: Manifest = {

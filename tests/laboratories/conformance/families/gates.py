@@ -28,7 +28,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "PodLevelResourcesFixKubeletQOSClass": ("PodLevelResources",),
     "RestartAllContainersOnContainerExits": ("NodeDeclaredFeatures",),
 }
-"""What kube-scheduler wants to be on with a gate."""
+"""Gates that kube-scheduler requires for a gate."""
 
 BESIDE: dict[str, tuple[str, str, bool]] = {
     "DRAResourceClaimGranularStatusAuthorization": ("1.36", "1.36", True),
@@ -42,7 +42,7 @@ BESIDE: dict[str, tuple[str, str, bool]] = {
 """Gates that mooring doesn't act on, as they change nothing: first release, last one ("" = none), default."""
 
 LEFT_ALONE = {
-    # Families of their own set them, or the oracle can't be asked about them.
+    # Families of their own set them, or the oracle can't use them.
     "DRASchedulerFilterTimeout",
     "DynamicResourceAllocation",
     "GangScheduling",
@@ -105,7 +105,7 @@ def switch(draft: Draft) -> None:
 
 
 def switch_own(draft: Draft, family: str) -> None:
-    """Set one or two of the gates otherwise that act on what the scenarios of a family have."""
+    """Set one or two of the gates otherwise that act on a family's scenarios."""
     known = [name for name in switchable(draft.version) if family.startswith(ACT_ON.get(name, ()))]
     if known:
         set_otherwise(draft, draft.some(known, 1, 2))

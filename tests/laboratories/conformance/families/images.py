@@ -26,7 +26,7 @@ def image_locality(draft: Draft) -> None:
         node["status"]["images"] = [
             {
                 "names": names,
-                # Two nodes rarely tell different sizes for one name.
+                # Two nodes rarely have different sizes for one name.
                 "sizeBytes": sizes[names[0]] if draft.chance(0.9) else draft.rng.choice(SIZES),
             }
             for names in (draft.some(NAMES, 1, 3) for _ in range(draft.rng.randint(0, 5)))

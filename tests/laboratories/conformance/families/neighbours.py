@@ -1,4 +1,4 @@
-"""What the families about other pods share: labels of nodes, pods and namespaces, and selectors over them."""
+"""Labels of nodes, pods and namespaces, and selectors over them, for the families about other pods."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _expression(draft: Draft, labels: dict[str, list[str]]) -> Manifest:
 
 
 def put(draft: Draft, item: Manifest) -> None:
-    """Add an object in place of the one of that name, which another family may have made."""
+    """Replace the object of that name, which another family may have made."""
 
     def identity(other: Manifest) -> tuple[str, str, str]:
         return other["kind"], other["metadata"].get("namespace", ""), other["metadata"]["name"]

@@ -18,7 +18,7 @@ NAMESPACE_LABELS = {"env": ["prod", "dev"], "team": ["a", "b"]}
 
 
 def own_terms(draft: Draft) -> None:
-    """The pod's own terms, among pods of which few have any."""
+    """Draft the pod's own terms, among pods that mostly have none."""
     _begin(draft)
     draft.pod["spec"]["affinity"] = _affinity(draft, draft.pod)
     _give_some(draft, 0.1)

@@ -103,7 +103,7 @@ def _rank(draft: Draft) -> None:
 
 
 def part_starts(draft: Draft) -> None:
-    """No two of more than twelve pods on a node start together: the order of so many equals is Go's own."""
+    """Give more than twelve pods on a node different starts: Go's own sort orders equals."""
     for node in draft.nodes:
         name = node["metadata"]["name"]
         crowd = [pod for pod in draft.assigned if pod["spec"].get("nodeName") == name]

@@ -1,4 +1,4 @@
-"""The scheduler configuration of a scenario: which plugins run, in what order, with what weights and args."""
+"""The scheduler configuration of a scenario: its plugins, with order, weights and args."""
 
 from __future__ import annotations
 

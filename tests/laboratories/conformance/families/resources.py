@@ -10,7 +10,7 @@ EXTENDED.append("kubernetes.io/batch")
 """The last is not an extended resource, but counts as one in Fit."""
 HUGE = "hugepages-2Mi"
 BESIDES = {"attachable-volumes-aws-ebs": "39", "hugepages-1Gi": "0", "example.com/idle": "7", "foo": "3"}
-"""What nobody asks for."""
+"""A resource without requests."""
 
 
 def room(draft: Draft) -> None:
@@ -110,7 +110,7 @@ def _finish_or_end_some(draft: Draft) -> None:
 
 
 def pod_level(draft: Draft) -> None:
-    """Pod-level requests, which stand in place of the containers' sum; limits, which fill them in."""
+    """Draft pod-level requests, which replace the containers' sum; limits, which fill them in."""
     requests(draft)
     for pod in [draft.pod, *draft.some(draft.assigned, 0, 3)]:
         cpu, memory = draft.rng.choice([3000, 5000, 12000]), draft.rng.choice([4096, 6144, 16384])
@@ -136,7 +136,9 @@ RESIZING: list[Manifest] = [
 
 
 def resize(draft: Draft) -> None:
-    """Pods under an in-place resize: the largest of what is asked, allocated and in effect counts."""
+    """Draft pods under an in-place resize: the largest of the requested, allocated and actual amounts
+    counts.
+    """
     requests(draft)
     for pod in draft.assigned:
         for field, containers in {
@@ -191,7 +193,9 @@ def nothing_asked(draft: Draft) -> None:
 
 
 def huge(draft: Draft) -> None:
-    """Amounts up to a hundredth of what 64 bits hold: beyond, kube-scheduler's own products wrap around."""
+    """Draft amounts up to a hundredth of the 64-bit range: beyond it, kube-scheduler's own products wrap
+    around.
+    """
     requests(draft)
     rng = draft.rng
     for node in draft.nodes:

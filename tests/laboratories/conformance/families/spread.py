@@ -99,7 +99,7 @@ def _service(draft: Draft, name: str) -> Manifest:
 
 
 def _own(draft: Draft) -> None:
-    """Give the pod a controller, which may be gone, or an owner that is none."""
+    """Give the pod a controller, which may be gone, or an owner that isn't a controller."""
     kinds = [("v1", "ReplicationController"), ("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")]
     version, kind = draft.rng.choice([*kinds, *kinds, ("batch/v1", "Job"), ("apps/v1beta1", "StatefulSet")])
     meta = draft.pod["metadata"]

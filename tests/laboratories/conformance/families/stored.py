@@ -1,4 +1,6 @@
-"""Objects as the API server stores them: with much that no plugin reads, and `null` where nothing is said."""
+"""Objects as the API server stores them: with many fields that no plugin reads, and `null` for
+absent ones.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def fill_in(draft: Draft) -> None:
 
 
 def _report(draft: Draft, node: Manifest) -> None:
-    """What a kubelet says of its node, a bad state included: taints tell it, conditions don't."""
+    """Draft a kubelet's report of its node, a bad state included: taints show it, conditions don't."""
     node.setdefault("spec", {}).update({"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]})
     node["spec"]["providerID"] = f"example://{node['metadata']['name']}"
     node["status"] |= {
@@ -153,7 +155,7 @@ ABSENT: dict[str, dict[str, list[str]]] = {
 
 
 def write_nulls(draft: Draft) -> None:
-    """Say `null` of what is absent, which the API server reads as absent; the last thing done to a draft."""
+    """Write `null` for absent fields, which the API server reads as absent; the last change of a draft."""
     for pod in draft.pods():
         for container in draft.containers(pod):
             _say_null(draft, container, OF_CONTAINERS)

@@ -180,7 +180,7 @@ def _term(draft: Draft) -> Manifest:
 
 
 def _add_driver_topology(draft: Draft, node: Manifest) -> None:
-    """The labels by which CSI drivers tell zones; as a rule the same zones."""
+    """Add the labels of zones that CSI drivers use; as a rule the same zones."""
     zone = node["metadata"]["labels"].get(ZONE, draft.rng.choice(ZONES))
     for key in (
         "topology.gke.io/zone",

@@ -162,7 +162,7 @@ def _source(draft: Draft) -> Manifest:
 
 
 def _disk_uri(kind: str, number: int) -> str:
-    """What the API server takes for the kind of Azure disk."""
+    """Return a URI that the API server accepts for the kind of Azure disk."""
     if kind == "Managed":
         return f"/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/{number}"
     return f"https://account.blob.core.windows.net/vhds/{number}.vhd"

@@ -43,7 +43,7 @@ def scenario(seed: int, index: int, version: str = NEWEST) -> Manifest:
 
 
 def _pending(draft: Draft, number: int) -> Manifest:
-    """A pod like the scenario's own, or one that looks at others."""
+    """Return a pod like the scenario's own, or one with rules about others."""
     pod = copy.deepcopy(draft.pod)
     pod["metadata"]["name"] = f"pending-{number}"
     pod["metadata"]["uid"] = f"uid-pending-{number}"
@@ -79,7 +79,7 @@ def _group(draft: Draft, number: int) -> Manifest:
 
 
 def new_nodes(group: Manifest, count: int) -> list[Manifest]:
-    """So many nodes of a group."""
+    """Return ``count`` nodes of a group."""
     found = []
     for number in range(count):
         node = copy.deepcopy(group)

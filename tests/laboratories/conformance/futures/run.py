@@ -1,11 +1,12 @@
-"""What mooring says of nodes that go and of nodes that come, judged by kube-scheduler's own code.
+"""mooring's answers about nodes that go and nodes that come, judged by kube-scheduler's own code.
 
     python -m tests.laboratories.conformance.futures.run removal --seed 7 --count 2000
     python -m tests.laboratories.conformance.futures.run node-groups --seed 7 --count 2000
 
 Removal: each pod's new node has to be one that kube-scheduler might select without the old one, pod after
 pod, and it has to find none for the pod that keeps a node. NodeGroups: with the advised nodes kube-scheduler
-leaves over as many pods as is said, and with one fewer it leaves more. Of equal nodes it takes mooring's.
+leaves over as many pods as the answer, and with one fewer it leaves more. It takes mooring's choice of equal
+nodes.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class InvalidError(Exception):
 
 
 class Cluster:
-    """What the oracle is asked about; pods get their nodes in it.
+    """The objects for the oracle; pods get their nodes in it.
 
     Args:
         oracle: Asks it.
@@ -62,7 +63,7 @@ class Cluster:
 
         Raises:
             WrongError: kube-scheduler would not do so.
-            InvalidError: It can't be asked.
+            InvalidError: The oracle can't judge it.
         """
         answer = self._oracle.ask(
             {
@@ -87,7 +88,7 @@ def on(pod: Manifest, node: str) -> Manifest:
 
 
 def anew(pod: Manifest) -> Manifest:
-    """What the pod's controller makes in its stead."""
+    """Return the pod that the controller creates instead."""
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
     return {**{key: value for key, value in pod.items() if key != "status"}, "spec": spec}
 
@@ -100,7 +101,7 @@ def work_over(scenario: Manifest, objects: list[Manifest]) -> tuple[Work, Engine
 
 
 def removal(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None:
-    """Judge what is said of each node; raises as ``Cluster.place``."""
+    """Judge the answer about each node; raises as ``Cluster.place``."""
     work, _ = work_over(scenario, scenario["objects"])
     looking = Removal(work, partial(adopted, work.engine, ""), departure=Departure.DELETION, seed=3)
     pods = {each["metadata"]["name"]: each for each in scenario["objects"] if each["kind"] == "Pod"}
@@ -122,7 +123,7 @@ def removal(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None:
 
 
 def node_groups(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None:
-    """Judge what is said of each group; raises as ``Cluster.place``."""
+    """Judge the answer about each group; raises as ``Cluster.place``."""
     objects = scenario["objects"]
     work, options = work_over(scenario, objects)
     pods = [pod_from_manifest(pod, (), options.gates) for pod in scenario["pending"]]

@@ -104,7 +104,7 @@ def _of_group(draft: Draft, group: Manifest, pod: Manifest, name: str, claim: Ma
 
 
 def _users(draft: Draft, name: str, uid: str, resource: str = "pods") -> list[Manifest]:
-    """Nobody, this one, and others."""
+    """Return no users, this pod, and others."""
     user = {"resource": resource, "name": name, "uid": uid}
     if resource == "podgroups":
         user["apiGroup"] = "scheduling.k8s.io"

@@ -50,7 +50,7 @@ FAMILIES: list[Family] = [
 
 
 def _devices(draft: Draft) -> None:
-    """Devices, and not so many claims that kube-scheduler would search for very long."""
+    """Draft devices, and few enough claims that kube-scheduler does not search for very long."""
     device_pools.cluster(draft)
     device_claims.claims(draft)
 
@@ -166,7 +166,7 @@ def _part_ports(draft: Draft) -> None:
 
 
 def _part_starts(draft: Draft) -> None:
-    """No two of more than twelve pods start together: the order of so many equals is Go's own."""
+    """Give more than twelve pods different starts: Go's own sort orders equals."""
     if len(draft.assigned) > 12:
         for second, pod in enumerate(draft.rng.sample(draft.assigned, len(draft.assigned))):
             started = f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"
@@ -217,7 +217,7 @@ def _come(draft: Draft, number: int) -> list[Manifest]:
     if name != f"g{number}":
         return pods
     if draft.chance(0.1):
-        # Groups have their namespace; nobody has heard of this one.
+        # Groups have their namespace; this one is unknown.
         pods[0]["metadata"]["namespace"] = "team-c"
     arriving = [group, *pods] if draft.chance(0.5) else [*pods, group]
     return pods if draft.chance(0.03) else arriving
@@ -247,7 +247,7 @@ def _member(draft: Draft, group: Manifest, name: str) -> Manifest:
 
 
 def _agree(draft: Draft, group: Manifest, spec: Manifest) -> None:
-    """What all pods of a group have in common, and some don't."""
+    """Give all pods of a group common fields, except some."""
     spec["schedulerName"] = draft.pod["spec"].get("schedulerName", "default-scheduler")
     spec["priority"] = group["spec"].get("priority", 0)
     policy = group["spec"].get("preemptionPolicy")

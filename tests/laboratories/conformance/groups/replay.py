@@ -1,7 +1,7 @@
-"""mooring decides the groups of a scenario, and is compared with what kube-scheduler made of them.
+"""mooring decides the groups of a scenario, and is compared with kube-scheduler's decisions.
 
-Where kube-scheduler decides at random, between nodes or placements that are equally good and about the
-order of placements, mooring is told how; what it is told has to be one of its own ties.
+If kube-scheduler decides at random, between nodes or placements that are equally good and about the order of
+placements, mooring gets its choice, which has to be one of mooring's own ties.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ _NOT_INSTALLED = re.compile(r"(\d+) \S+ CSI driver is not installed on the node"
 
 
 def differences(scenario: Manifest, rounds: Sequence[Manifest], version: str) -> list[str]:
-    """What mooring does otherwise than kube-scheduler did, round by round; it goes on from what that did."""
+    """Return mooring's differences from kube-scheduler, round by round; it continues from kube-scheduler's
+    state.
+    """
     state, engine = _cluster(scenario, version)
     for at, (objects, decided) in enumerate(zip(scenario["rounds"], rounds, strict=True)):
         state.apply(SOURCE, [Put(each) for each in objects_from(objects).objects])
@@ -177,7 +179,7 @@ class _Ordered(PlacementGeneratePlugin[None]):
 
 
 def _told(decision: GroupDecision, decided: Manifest) -> Iterator[str]:
-    """What the group and its pods are told."""
+    """Yield the messages of the group and its pods."""
     condition = decided["condition"]
     if condition is not None:
         ours = ("True" if decision.status.ok else "False", _plain(decision.message))
@@ -197,7 +199,7 @@ def _told(decision: GroupDecision, decided: Manifest) -> Iterator[str]:
 
 
 def _code(label: str) -> str:
-    """kube-scheduler calls each such pod Unschedulable; what PreFilter said of it is in the reasons."""
+    """kube-scheduler calls each such pod Unschedulable; PreFilter's verdict on it is in the reasons."""
     return "Unschedulable" if label == "UnschedulableAndUnresolvable" else label
 
 
@@ -285,7 +287,7 @@ def _freed(found: GroupPreemption) -> dict[str, bool]:
 
 
 def _freed_there(engine: Engine, decided: Manifest) -> dict[str, bool]:
-    """The same of kube-scheduler, which also takes out the pods that it tried: these are not asked about."""
+    """The same by kube-scheduler, which also removes the pods that it tried: these are left out."""
     found = {}
     for name, claim in decided.get("claims", {}).items():
         namespace, own_name = name.split("/")

@@ -13,7 +13,7 @@ from tests.laboratories.conformance.program import NEWEST
 
 
 def counts(rounds: list[Manifest]) -> Counter[str]:
-    """What became of the groups, and how much was tried for them."""
+    """Count the outcomes of the groups, and the attempts for them."""
     found: Counter[str] = Counter()
     for each in rounds:
         found["groups"] += bool(each["group"])

@@ -38,7 +38,7 @@ PARTS: dict[str, list[tuple[str, ...]]] = {
         ("status", "extendedResourceClaimStatus"),
     ],
 }
-"""What of an object an update changes, one or several at a time; of other kinds, whatever there is."""
+"""The parts of an object that an update changes, one or several at a time; for other kinds, any part."""
 
 OWN = "own"
 """The pod that waits is what changes."""
@@ -150,7 +150,7 @@ def _liken(draft: Draft, pod: Manifest) -> None:
 def _tidy(pod: Manifest) -> None:
     if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
         pod["status"]["phase"] = "Running"
-    # What the API server merged into selectors by these would not be true of other labels.
+    # Selectors that the API server merged from these would be wrong for other labels.
     for side in ("podAffinity", "podAntiAffinity"):
         for terms in pod["spec"].get("affinity", {}).get(side, {}).values():
             for term in terms:

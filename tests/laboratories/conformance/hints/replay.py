@@ -1,4 +1,4 @@
-"""What mooring makes of a question, in the oracle's words, and where the two differ."""
+"""mooring's answers to a question, in the oracle's words, and their differences."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Registered = dict[str, tuple[HintedEvent, ...]]
 
 
 def differences(question: Manifest, answer: Manifest, version: str) -> Iterator[str]:
-    """What mooring says otherwise. A plugin that is named but runs nowhere is in the answer alone."""
+    """Yield mooring's differences. A plugin that is named but runs nowhere is in the answer alone."""
     gates = Gates(KubeVersion.parse(version), question["feature_gates"])
     registered, pod, permitted = _prepared(question, version)
     if permitted != answer.get("permit"):
@@ -83,7 +83,7 @@ def differences(question: Manifest, answer: Manifest, version: str) -> Iterator[
 
 
 def _prepared(question: Manifest, version: str) -> tuple[Registered, Pod, Manifest | None]:
-    """The events of the plugins that say which they want, the pod, and what GangScheduling says of it."""
+    """Return the events of the plugins that register some, the pod, and GangScheduling's verdict on it."""
     gates, catalog = question["feature_gates"], _registry().catalog()
     objects = objects_from(question["objects"]).objects
     state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), gates)))

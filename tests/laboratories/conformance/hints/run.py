@@ -1,4 +1,4 @@
-"""What the plugins of kube-scheduler make of changes, 20 a question; see ``conformance/comparison.py``."""
+"""Verdicts of kube-scheduler's plugins on changes, 20 a question; see ``conformance/comparison.py``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.laboratories.conformance.hints.replay import differences
 
 
 def counts(answer: Manifest) -> Counter[str]:
-    """The changes that the oracle takes, and what the plugins said of them."""
+    """Count the changes that the oracle accepts, and the plugins' hints about them."""
     taken = [said for said in answer["changes"] if "error" not in said]
     hints = Counter(hint for said in answer["changes"] for hint in (said["hints"] or {}).values())
     return hints + Counter(changes=len(taken))

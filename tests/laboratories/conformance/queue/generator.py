@@ -48,7 +48,7 @@ class History:
         self._pods: dict[str, dict[str, Any]] = {}
 
     def steps(self, count: int) -> list[Step]:
-        """So many steps. ``n`` tells which of the pods in flight is given back."""
+        """Return ``count`` steps. ``n`` selects the pod in flight that is given back."""
         choices = self._choices()
         weights = [weight for weight, _ in choices]
         made = [self._add()]

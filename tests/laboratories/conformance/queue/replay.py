@@ -1,4 +1,4 @@
-"""Plays a history on mooring's queue, and says where it differs from what kube-scheduler's queue did."""
+"""Plays a history on mooring's queue, and compares it with kube-scheduler's queue."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ REGISTERED = [
 
 
 def differences(history: dict[str, Any], seen: list[dict[str, Any]], version: str) -> list[str]:
-    """Where mooring's queue is in another state after a step, the first step only."""
+    """Yield the difference of mooring's queue after the first step that differs."""
     groups = {"GenericWorkload": True} if history.get("groups") else {}
     player = Player(Gates(KubeVersion.parse(version), groups))
     for number, (step, expected) in enumerate(zip(history["steps"], seen, strict=True)):

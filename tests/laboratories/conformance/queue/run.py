@@ -16,7 +16,7 @@ from tests.laboratories.conformance.queue.replay import differences
 
 
 def ask(seed: int, count: int, version: str) -> Iterable[Manifest]:
-    """Since 1.37 the queue knows groups; beside them it is the same, as far as it is compared."""
+    """Return histories. Since 1.37 the queue knows groups; the rest of the comparison is the same."""
     return histories(seed, count, groups=version == NEWEST)
 
 

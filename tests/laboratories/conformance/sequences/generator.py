@@ -42,7 +42,7 @@ ANYWHERE: list[Family] = [
 
 
 def out_of_reach(draft: Draft) -> None:
-    """The pod wants so much that nobody has that the words about it don't fit into an event."""
+    """Draft a pod with more unavailable requests than fit into an event's message."""
     wanted = {f"example.com/{'far-' * draft.rng.randint(3, 13)}away-{i}": "1" for i in range(15)}
     container = draft.rng.choice(draft.pod["spec"]["containers"])
     for part in ("requests", "limits"):
@@ -62,7 +62,7 @@ PERCENTAGES = [0, 0, 1, 5, 30, 50, 80, 100]
 
 
 def sequence(seed: int, index: int, version: str = NEWEST) -> Manifest:
-    """Sequence `index` of a seed. A fifth of them have so many nodes that not all of them are looked at."""
+    """Return sequence `index` of a seed. A fifth of them have more nodes than kube-scheduler evaluates."""
     rng = Random(f"sequence/{seed}/{index}")
     draft = base(rng, version, most_nodes=rng.choice([3, 5, 10]))
     large = index % 5 == 0
@@ -81,7 +81,8 @@ def sequence(seed: int, index: int, version: str = NEWEST) -> Manifest:
         copy.deepcopy(draft.pod) if pod["metadata"]["uid"] == itself else pod for pod in draft.nominated
     ]
     for pod in draft.nominated:
-        # Whether a gated pod's nomination counts depends there on what came first, the pod or the nomination.
+        # Whether a gated pod's nomination counts depends in kube-scheduler on the order of the pod and the
+        # nomination.
         pod["spec"].pop("schedulingGates", None)
     _spread_over_zones(draft)
     if large:

@@ -1,4 +1,4 @@
-"""mooring takes the steps of a sequence, and is compared with what kube-scheduler made of them."""
+"""mooring takes the steps of a sequence, and is compared with kube-scheduler's decisions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ SOURCE = "sequence"
 
 
 def differences(sequence: Manifest, decisions: list[Manifest | None], version: str) -> list[str]:
-    """What mooring does otherwise than kube-scheduler did, step by step; it goes on from what that did."""
+    """Return mooring's differences from kube-scheduler, step by step; it continues from kube-scheduler's
+    state.
+    """
     gates = Gates(KubeVersion.parse(version), sequence.get("feature_gates"))
     state, engine = _cluster(sequence, version, gates)
     for at, (step, decided) in enumerate(zip(sequence["steps"], decisions, strict=True)):
@@ -93,7 +95,7 @@ def _decide(engine: Engine, pod: Pod) -> Choice:
 
 
 def _at_random(evaluation: Evaluation) -> bool:
-    """Whether kube-scheduler looks at some of the nodes that PreFilter names, which is in no order there."""
+    """Return whether kube-scheduler evaluates some of the nodes that PreFilter names, in no order."""
     named = any(outcome.nodes is not None for outcome in evaluation.written.prefilter.values())
     return named and evaluation.advance > 0 and NOT_EVALUATED in evaluation.statuses
 

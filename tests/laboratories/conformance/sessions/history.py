@@ -29,12 +29,12 @@ from tests.laboratories.conformance.families.draft import Manifest
 from tests.laboratories.conformance.plain_cycle import document_of
 
 STEPS = {"live": 2, "open": 1, "change": 6, "place": 3, "mark": 1.5, "revert": 1, "commit": 0.5}
-"""What happens, by how often."""
+"""Steps, by frequency."""
 
 MOST_STEPS, MOST_SESSIONS = 40, 3
 
 There = dict[int, str]
-"""What is there: by number of an item, the node of a pod that was placed, "" for all others."""
+"""The objects that are there: by number of an item, the node of a pod that was placed, "" for all others."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class History:
 
     Args:
         scenario: As of ``tests.laboratories.conformance.generator``.
-        name: What it is called.
+        name: The name of the history.
         dice: Makes the steps.
         version: The release.
 
@@ -115,7 +115,7 @@ class History:
         self._twins: list[Twin] = []
 
     def play(self) -> Iterator[tuple[Manifest, Manifest]]:
-        """Yield each last version as a scenario, and what the session says of its pod."""
+        """Yield each last version as a scenario, with the session's answer about its pod."""
         for _ in range(self._dice.randint(5, MOST_STEPS)):
             step = self._dice.choices(list(STEPS), list(STEPS.values()))[0]
             if step == "live":
@@ -198,8 +198,8 @@ class History:
         return [self._items[each].removal() for each in gone if not self._items[each].finished]
 
     def _moves(self, at: int) -> bool:
-        """Whether it may come and go: what is read when a pod is made stays, and nodes with images, since the
-        first node that has an image says how large it is.
+        """Return whether it may come and go: objects that are read when a pod is made stay, and so do nodes
+        with images, since the first node that has an image decides its size.
         """
         return self._items[at].kind not in self._steady
 

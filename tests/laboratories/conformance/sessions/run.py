@@ -1,9 +1,9 @@
-"""Random histories of sessions, whose last versions kube-scheduler's own code is asked about, too.
+"""Random histories of sessions, whose last versions go to kube-scheduler's own code, too.
 
-See ``conformance/comparison.py``; ``--count`` is of histories. A history opens sessions over a scenario's
-cluster and from each other, changes them and the live state, places pods, marks, reverts and commits. What a
-session says of the scenario's pod in the end (verdict, plugin and reasons of each node, scores, totals, ties)
-has to be what the oracle says of the objects that are there.
+See ``conformance/comparison.py``; ``--count`` is the number of histories. A history opens sessions over a
+scenario's cluster and from each other, changes them and the live state, places pods, marks, reverts and
+commits. A session's last answer about the scenario's pod (verdict, plugin and reasons of each node, scores,
+totals, ties) has to equal the oracle's about the same objects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OFTENER_ASKED = "InterPodAffinityHostnameFastPath"
 
 
 def last_versions(seed: int, count: int, version: str) -> Iterator[Manifest]:
-    """Yield the last versions of so many histories, as scenarios."""
+    """Yield the last versions of ``count`` histories, as scenarios."""
     played = 0
     for index in count_up():
         if played == count:
@@ -52,7 +52,7 @@ def _history(seed: int, index: int, version: str) -> History:
 
 
 def disagreement(asked: Manifest, theirs: Manifest, version: str) -> list[str]:
-    """What the session says otherwise; whom preemption would make go is not asked."""
+    """Return the session's differences, apart from the victims of preemption."""
     seed, index, which = asked["id"].split("/")
     try:
         versions = list(_history(int(seed), int(index), version).play())
@@ -71,7 +71,7 @@ def disagreement(asked: Manifest, theirs: Manifest, version: str) -> list[str]:
 
 
 def counts(document: Manifest) -> Counter[str]:
-    """What the answers are about."""
+    """Count the answers by kind."""
     feasible = "schedulable" if document["feasible"] else "unschedulable"
     return Counter({feasible: 1, "nodes": len(document["nodes"])})
 

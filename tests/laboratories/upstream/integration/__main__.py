@@ -1,8 +1,8 @@
 """``make upstream SUITE=integration``: Kubernetes' integration tests, with a process as scheduler.
 
-A case counts when it ran against the process. What a process cannot be asked is not applicable: the reason
-is found at run time, or is in ``not_applicable.txt``. The exit code is 1 when mooring fails another case, or
-when there was no API server for one.
+A case counts if it ran against the process. A case that needs the scheduler in Go is not applicable: the
+reason is found at run time, or is in ``not_applicable.txt``. The exit code is 1 if mooring fails another
+case, or if there was no API server for one.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ COMMANDS = {
     "kube-scheduler": [str(kubernetes("kube-scheduler"))],
     MOORING: [str(Path(sys.executable).parent / "mooring"), "scheduler"],
 }
-"""What takes the scheduler's place; each is given a configuration and the gates that the case has set."""
+"""The commands that replace the scheduler; each gets a configuration and the gates that the case has set."""
 
 _NOT_FOLLOWED = {
     MOORING: "\n".join(f"{name}: {gate.lacking}" for name, gate in FEATURE_GATES.items() if gate.lacking)
@@ -35,16 +35,16 @@ _STARTED = "scheduler process: started"
 _REJECTED = "scheduler process: it ended"
 _REFUSED = "NOT APPLICABLE: "
 _FATAL = re.compile(r"^F\d{4} [^]]*\] (?P<why>.*)", re.MULTILINE)
-"""What ends a process of tests at once."""
+"""Texts after which a process of tests ends at once."""
 
 _UNHEALTHY = re.compile(
     r"test_server\.go:\d+: context deadline exceeded|failed to wait for /healthz[^\n]*|could not start etcd"
 )
-"""What is said when there is no etcd or no API server for a case."""
+"""The text of a case without an etcd or an API server."""
 
 NOT_STARTED = "not started"
 ATTEMPTS = 3
-"""At a test for whose cases there was no API server. What came of a case that ran counts."""
+"""Attempts at a test whose cases had no API server. The outcome of a case that ran counts."""
 
 MAX_MESSAGE = 200
 """Characters of a message."""
@@ -118,7 +118,7 @@ def _attempt(package: str, scheduler: str, test: str, directory: Path) -> dict[s
 
 
 def outcomes(lines: Iterable[str]) -> dict[str, Outcome]:
-    """What the lines of test2json say of the cases, tests that have no subtests."""
+    """Return the outcomes of the cases in the lines of test2json; a case is a test without subtests."""
     cases = _cases(lines)
     return {name: _outcome(name, cases) for name in cases if not _has_subtests(name, cases)}
 

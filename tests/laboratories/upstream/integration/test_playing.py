@@ -1,4 +1,4 @@
-"""What the lines of test2json say of cases that ran against another program, and of those that did not."""
+"""Lines of test2json about cases that ran against another program, and about those that did not."""
 
 from __future__ import annotations
 
