@@ -16,14 +16,14 @@ class Task:
 
     Attributes:
         id: A short name.
-        question: What the newcomer asks.
+        question: The newcomer's question.
         cli: The commands after ``mooring``; ``{server}``, ``{first}`` and ``{last}`` (the first and the last
             decision about the pod ``racked``) and ``{shape}`` (a file with a pod) are filled in.
-        told: What the last command prints, as a regular expression.
+        told: The last command's output, as a regular expression.
         lab: The lines of the notebook; the last one is an expression.
-        shown: What the notebook then shows.
+        shown: The notebook's output then.
         page: The steps from the overview: "link NAME", "button NAME", "row TEXT" or "fill LABEL=TEXT".
-        seen: What the page shows then.
+        seen: The page's text then.
     """
 
     id: str

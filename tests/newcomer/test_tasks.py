@@ -1,4 +1,4 @@
-"""What a newcomer wants to know, by each of three doors in at most three steps."""
+"""A newcomer's questions, by each of three doors in at most three steps."""
 
 from __future__ import annotations
 

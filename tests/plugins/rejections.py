@@ -27,7 +27,9 @@ def node(name: str = "n1", **fields: Any) -> Manifest:
 
 
 def with_limits(amounts: Mapping[str, str], name: str = "p", node: str = "") -> Manifest:
-    """A pod that requests resources of which no more may be requested than there are."""
+    """Return a pod that requests resources which allow no overcommitment, so its limits equal
+    its requests.
+    """
     pod = pod_manifest(name, requests=amounts, node=node)
     pod["spec"]["containers"][0]["resources"]["limits"] = dict(amounts)
     return pod

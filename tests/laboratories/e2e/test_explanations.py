@@ -162,7 +162,7 @@ def _add_node(api: Api, name: str, like: str) -> None:
 
 
 def provision(api: Api) -> None:
-    """Makes a volume for each claim that kube-scheduler has chosen a node for, as a CSI driver does."""
+    """Make a volume for each claim whose node kube-scheduler has chosen, like a CSI driver."""
     for claim in items_of(api, "v1/persistentvolumeclaims"):
         name, spec = claim["metadata"]["name"], claim["spec"]
         chosen = "volume.kubernetes.io/selected-node" in claim["metadata"].get("annotations", {})
@@ -228,7 +228,7 @@ def test_a_rejected_pod_is_explained_and_helped(cluster: Cluster, fact: Fact) ->
     fact.check(document)
     advice = document["advice"]
     if fact.code == "SchedulingGated":
-        # Nothing else holds it back; it is bound once somebody opens the gates.
+        # Nothing else keeps it waiting; it is bound once its gates are removed.
         assert document["otherwise"]["selected"] == "n1"
         api.call("PATCH", path_to(api, fact.pod), {"spec": {"schedulingGates": None}}, _MERGE)
     else:

@@ -68,7 +68,7 @@ def configures_again(host: AskedHost) -> Iterator[str]:
             continue
         asked = plugin.questions[0]
         first, again = host.answer(plugin, asked), host.answer(plugin, asked, instance=made.instance)
-        yield from _difference(plugin, first, again, "another instance with equal arguments is asked")
+        yield from _difference(plugin, first, again, "another instance with equal arguments answers")
 
 
 def rejects_unknown_plugins(host: AskedHost) -> Iterator[str]:
