@@ -12,6 +12,16 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 _INT64 = range(-(2**63), 2**63)
 _INT64_LENGTH = 20
 
+_OF_CONDITION = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/",
+)
+"""Prefixes of the taints that controllers set: the node lifecycle controller, cloud controllers, and
+autoscalers that remove nodes."""
+
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparing: bool = False) -> bool:
     """Return whether ``toleration`` tolerates ``taint``. An empty effect or key of the toleration matches
@@ -46,9 +56,20 @@ def untolerated(
     return next((taint for taint in hard if not tolerated(taint, tolerations, comparing=comparing)), None)
 
 
+def is_of_condition(taint: Taint) -> bool:
+    """Return whether a controller sets the taint and takes it away, by the state of its node.
+
+    A new node has no such taint. A pod that tolerates it would go to a node that is dead, not ready or about
+    to go.
+    """
+    return taint.key.startswith(_OF_CONDITION)
+
+
 def comparison_fault(toleration: Toleration, taint: Taint) -> str:
     """Return why a toleration with Gt or Lt, which compares, does not tolerate ``taint``."""
     for value, whose in ((toleration.value, "the toleration"), (taint.value, "the taint")):
+        if not value:
+            return f"{whose} has no value to compare"
         if _integer(value) is None:
             return f'the value "{value}" of {whose} is not an integer in its canonical form'
     relation = "greater" if toleration.operator == "Gt" else "less"

@@ -63,7 +63,6 @@ class NodeUnschedulable(PreFilterPlugin[None], FilterPlugin[None], CacheablePlug
                 node.name,
                 "the node is cordoned",
                 present="spec.unschedulable: true",
-                pod_change=f"tolerate {CORDON.key}:{CORDON.effect}",
                 node_change=f"kubectl uncordon {node.name}",
             )
         ]

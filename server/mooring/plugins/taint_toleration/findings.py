@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from mooring.framework import Finding, ReasonCode, Taint, Toleration
-from mooring.framework.taints import comparison_fault
-
-_OF_DEAD_NODES = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+from mooring.framework.taints import comparison_fault, is_of_condition
 
 
 def taint_finding(taint: Taint, tolerations: Collection[Toleration], *, comparing: bool) -> Finding:
     """Return the finding about ``taint``, with why tolerations of its key don't help."""
     named = written(taint)
-    why = "; ".join(_misses(taint, tolerations, comparing=comparing))
+    why = "; ".join(dict.fromkeys(_misses(taint, tolerations, comparing=comparing)))
+    # A pod that tolerates such a taint would go to a node that is dead or about to go.
+    lasting = not is_of_condition(taint)
     return Finding(
         ReasonCode.TAINT_NOT_TOLERATED,
         named,
         f"taint {named} is not tolerated{f': {why}' if why else ''}",
         asked=", ".join(_toleration(each) for each in tolerations if each.key == taint.key),
         present=named,
-        # A pod that tolerates these would be bound to a dead node.
-        pod_change="" if taint.key in _OF_DEAD_NODES else f"tolerate {named}",
-        node_change=f"remove the taint {named}",
+        pod_change=f"tolerate {named}" if lasting else "",
+        node_change=f"remove the taint {named}" if lasting else "repair the node; a controller set the taint",
     )
 
 

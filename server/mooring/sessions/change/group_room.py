@@ -19,12 +19,12 @@ from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import Taint
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from mooring.framework.taints import tolerated
+from mooring.framework.taints import is_of_condition, tolerated
 from mooring.runtime.answers import PLACEMENTS_GATE, topology_keys
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.labels import Labels, MissingLabels
 from mooring.sessions.change.needs import taints_of
-from mooring.sessions.change.steps import is_of_condition, one_more
+from mooring.sessions.change.steps import one_more
 
 Amounts = Mapping[str, int]
 """By resource: CPU in thousandths, the rest in units."""

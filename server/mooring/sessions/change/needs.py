@@ -16,11 +16,11 @@ from mooring.framework.objects import Taint
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import PODS
-from mooring.framework.taints import tolerated
+from mooring.framework.taints import is_of_condition, tolerated
 from mooring.plugins.pod_topology_spread.filtering import HardCounts
 from mooring.runtime.answers import Evaluation, guest_records
 from mooring.sessions.change.labels import Labels, MissingLabels
-from mooring.sessions.change.steps import is_of_condition, kind_of_new, one_more
+from mooring.sessions.change.steps import kind_of_new, one_more
 from mooring.sessions.daemons import Daemons
 
 _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

@@ -21,6 +21,7 @@ from msgspec.structs import replace as replace_struct
 from mooring.framework import Pod
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import PODS
+from mooring.framework.taints import is_of_condition
 from mooring.runtime.answers import (
     ALL_NODES,
     Candidates,
@@ -45,7 +46,6 @@ from mooring.sessions.change.steps import (
     Step,
     Tolerate,
     changed_pod,
-    is_of_condition,
     most_drastic,
 )
 from mooring.sessions.change.trial import ChangeTrial

@@ -23,16 +23,7 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.preemption import Candidate
 from mooring.framework.quantity import Quantity
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, counted_amounts, parse_amounts
-
-_OF_CONDITION = (
-    "node.kubernetes.io/",
-    "node.cloudprovider.kubernetes.io/",
-    "ToBeDeletedByClusterAutoscaler",
-    "DeletionCandidateOfClusterAutoscaler",
-    "karpenter.sh/",
-)
-"""Prefixes of the taints that controllers set: the node lifecycle controller, cloud controllers, and
-autoscalers that remove nodes."""
+from mooring.framework.taints import is_of_condition
 
 
 class Kind(IntEnum):
@@ -173,15 +164,6 @@ def reports(new: str, old: str, objects: ObjectTable) -> Iterator[CSINode | Reso
             pool = replace(each.spec.pool, name=known.replace(old, new) if old in known else f"{known}-{new}")
             metadata = ObjectMeta(name=f"{new}-{each.metadata.name}", uid=f"{new}/{each.metadata.uid}")
             yield replace(each, metadata=metadata, spec=replace(each.spec, node_name=new, pool=pool))
-
-
-def is_of_condition(taint: Taint) -> bool:
-    """Return whether a controller sets the taint and takes it away, by the state of its node.
-
-    A new node has no such taint. A pod that tolerates it would go to a node that is dead, not ready or about
-    to go.
-    """
-    return taint.key.startswith(_OF_CONDITION)
 
 
 def kind_of_new(node: Node) -> Hashable:
