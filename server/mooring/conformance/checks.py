@@ -16,7 +16,7 @@ class CallFailedError(Exception):
 
 
 class Examined(Protocol):
-    """What is under examination.
+    """The program under examination.
 
     Attributes:
         seconds: The time of each long call, by its name.

@@ -1,4 +1,4 @@
-"""The checks: what a host says about itself, and what its plugins answer."""
+"""Checks of a host's description and of its plugins' answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OTHER: Final = "another start"
 
 
 def names_itself(host: AskedHost) -> Iterator[str]:
-    """Give a host_id that tells this start from others."""
+    """Give a host_id that differs from those of other starts."""
     if not host.described.host_id:
         yield "host_id is empty"
 
@@ -146,7 +146,7 @@ def gives_rejections(host: AskedHost) -> Iterator[str]:
 
 
 def rejects_only_as_declared(host: AskedHost) -> Iterator[str]:
-    """Reject only with the point filter: without it, no plugin of other languages is asked."""
+    """Reject only with the point filter: without it, no plugin of other languages is called."""
     for plugin, asked in _questions(host):
         if "filter" not in plugin.rule.description.points and any(host.evaluate(plugin, asked).verdicts):
             yield f"{plugin.name} rejects, and does not declare filter"

@@ -85,7 +85,7 @@ class AskedHost:
     Attributes:
         stanza: Its address and its times.
         args: The arguments of its plugins, by their names.
-        acts: Whether it may be asked to reserve, for a pod that no cluster has.
+        acts: Whether Reserve may be called, for a pod that no cluster has.
         seconds: The time of each call about many combinations, by plugin.
     """
 
@@ -109,7 +109,7 @@ class AskedHost:
             raise InvalidArgumentError.at(self.stanza.address, f"{error}; start the host first") from None
 
     def serves(self, part: str) -> bool:
-        """Return whether a plugin has a point, or measures; "reserve" also if it may not be asked."""
+        """Return whether a plugin has a point, or measures; "reserve" also if it may not be called."""
         plugins = self.described.plugins
         if part == "measure":
             return any(each.measurements for each in plugins)
