@@ -218,10 +218,6 @@ class Mapped:
         method = getattr(self._servicer, name)
 
         def call(request: Any, context: grpc.ServicerContext) -> Any:
-            # grpcio-testing has none of these.
-            context.auth_context = dict  # type: ignore[method-assign]
-            context.peer_identities = lambda: None  # type: ignore[method-assign]
-            context.peer = str  # type: ignore[method-assign]
             try:
                 return method(request, context)
             except Exception as error:  # noqa: BLE001 - as the server does

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import grpc
 import pytest
@@ -16,7 +16,7 @@ from mooring.serving.access.clients import Client
 from mooring.serving.access.roles import METHODS as RIGHTS
 from mooring.serving.access.roles import Right
 from mooring.serving.calls import listener
-from mooring.serving.calls.identity import client_of
+from mooring.serving.calls.identity import certified
 from mooring.serving.certificates import TlsFiles
 from mooring_client.v1 import (
     cluster_service_pb2,
@@ -50,26 +50,14 @@ CHANGING = {
 }
 
 
-class Context:
-    """The part of a call's context that access reads: a certificate with these names, or none."""
-
-    def __init__(self, *names: str) -> None:
-        self._seen = {"x509_pem_cert": [certificate(*names)]} if names else {}
-
-    def auth_context(self) -> dict[str, list[bytes]]:
-        return self._seen
-
-    def peer(self) -> str:
-        return "ipv4:192.0.2.1:1"
-
-    def invocation_metadata(self) -> None:
-        return None
+def shown(*names: str) -> Client:
+    """The client whose certificate has these names; none without a certificate."""
+    return certified(certificate(*names)) if names else Client(peer="ipv4:192.0.2.1:1")
 
 
-def passes(access: Access, method: str, context: Context, request: Any = None) -> bool:
+def passes(access: Access, method: str, client: Client, request: Any = None) -> bool:
     try:
-        caller = client_of(access, cast("grpc.ServicerContext", context))
-        check_access(access, method, request or pb.ScheduleRequest(), caller, no_pod)
+        check_access(access, method, request or pb.ScheduleRequest(), client, no_pod)
     except PermissionDeniedError:
         return False
     return True
@@ -120,11 +108,11 @@ def test_binding_without_a_certificate_is_warned_of_where_it_is_allowed(
 @pytest.mark.parametrize("method", METHODS)
 def test_where_others_can_connect_only_named_clients_change_something(method: str) -> None:
     reads = method not in CHANGING
-    assert passes(GUARDED, method, Context()) is reads
-    assert passes(GUARDED, method, Context("cn:stranger", "dns:of.stranger")) is reads
-    assert passes(GUARDED, method, Context("cn:kube-scheduler"))
-    assert passes(GUARDED, method, Context("cn:another", "uri:spiffe://a/b"))
-    assert passes(Access(), method, Context())
+    assert passes(GUARDED, method, shown()) is reads
+    assert passes(GUARDED, method, shown("cn:stranger", "dns:of.stranger")) is reads
+    assert passes(GUARDED, method, shown("cn:kube-scheduler"))
+    assert passes(GUARDED, method, shown("cn:another", "uri:spiffe://a/b"))
+    assert passes(Access(), method, shown())
 
 
 @pytest.mark.parametrize(
@@ -143,12 +131,12 @@ def test_schedule_changes_something_unless_it_is_a_dry_run(
     method: str, mode: pb.CommitMode.ValueType, changes: bool
 ) -> None:
     request = SCHEDULES[method](commit_mode=mode)
-    assert passes(GUARDED, method, Context(), request) is not changes
-    assert passes(GUARDED, method, Context("cn:kube-scheduler"), request)
+    assert passes(GUARDED, method, shown(), request) is not changes
+    assert passes(GUARDED, method, shown("cn:kube-scheduler"), request)
 
 
 def test_a_call_without_a_row_is_nobodys() -> None:
-    assert not passes(GUARDED, "/mooring.v1.SchedulingService/Later", Context("cn:kube-scheduler"))
+    assert not passes(GUARDED, "/mooring.v1.SchedulingService/Later", shown("cn:kube-scheduler"))
 
 
 def as_client(address: str, authority: Authority, pair: Pair) -> grpc.Channel:

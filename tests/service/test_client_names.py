@@ -3,24 +3,22 @@
 import ssl
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 import grpc
 import pytest
 
 from mooring.serving.access.clients import typed_names
-from mooring.serving.calls.identity import connection_of
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.http import tls as adapter
 from mooring_client.v1.cluster_service_pb2 import PushObjectsRequest
 from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from tests.certificates import Authority, Pair, certificate, trusting
 from tests.service.harness import LONG, failed, running
-from tests.service.test_access import Context, as_client
+from tests.service.test_access import as_client, shown
 
 
 def seen_by_the_service(*names: str) -> tuple[str, ...]:
-    return connection_of(cast("grpc.ServicerContext", Context(*names))).names
+    return shown(*names).names
 
 
 def seen_by_the_adapter(folder: Path, *names: str) -> tuple[str, ...]:

@@ -265,7 +265,7 @@ def test_without_an_audience_tokens_mean_nothing_and_without_a_policy_nobody_imp
     "access", [Access(), Access.at("0.0.0.0:1", ["cn:a"]), ACCESS], ids=["open", "names", "policy"]
 )
 def test_a_call_without_a_right_is_nobodys(access: Access) -> None:
-    assert "no client may call Later" in access.rejection("/s/Later", NOTHING, named("cn:a"))
+    assert "no client may call /s/Later" in access.rejection("/s/Later", NOTHING, named("cn:a"))
 
 
 @pytest.fixture

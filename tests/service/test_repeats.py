@@ -105,9 +105,6 @@ def test_the_same_batch_from_many_at_once_has_one_place_per_pod(mode: Any) -> No
 class Gone:
     """The part of a call's context that a commit reads; its client has gone."""
 
-    def auth_context(self) -> dict[str, Any]:
-        return {}
-
     def is_active(self) -> bool:
         return False
 

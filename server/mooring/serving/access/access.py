@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from mooring.framework.errors import PermissionDeniedError
-from mooring.serving.access.authentication import Authentication, credentials_in
+from mooring.serving.access.authentication import NO_CREDENTIALS, Authentication, credentials_in
 from mooring.serving.access.clients import ITSELF, Client, Proof, User, typed_names, vouched
 from mooring.serving.access.roles import EVERYTHING, MASKED, NOTHING, QUESTIONS, Right, Role, rights_of
 from mooring.serving.addresses import UNIX, is_local
@@ -97,6 +97,10 @@ class Authorizer(ABC):
         """
 
 
+_BY_ADDRESS: Final = Verdict(True, "the address on which the server listens")
+_BY_NAME: Final = Verdict(True, "--allow-client")
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltIn(Authorizer):
     """The rule without a policy: of ``--allow-client``, and of the address.
@@ -117,10 +121,10 @@ class BuiltIn(Authorizer):
 
     def verdict(self, client: Client, right: Right, namespace: str = EVERYWHERE) -> Verdict:
         """Return whether ``client`` has ``right``; it is the same in every namespace."""
-        if not right & ~self.others:
-            return Verdict(True, "the address on which the server listens")
-        if not right & ~ALLOWED_CLIENTS and not self.clients.isdisjoint(client.names):
-            return Verdict(True, "--allow-client")
+        if right in self.others:
+            return _BY_ADDRESS
+        if right in ALLOWED_CLIENTS and not self.clients.isdisjoint(client.names):
+            return _BY_NAME
         if right is Right.IMPERSONATE:
             return Verdict(False, "no policy", "give the role impersonator by --access-policy")
         remedy = "show a certificate with a name that the server was given by --allow-client"
@@ -187,6 +191,9 @@ class Access:
             UnavailableError: It can't be found out now.
         """
         shown = credentials_in(metadata)
+        if shown is NO_CREDENTIALS:
+            self.authentication.check(connection)
+            return connection
         known = self.authentication.client(connection, shown.token)
         if not (shown.user or shown.groups):
             return known
@@ -224,12 +231,11 @@ class Access:
         Raises:
             UnavailableError: It can't be found out now.
         """
-        call = method.rpartition("/")[2]
         if right is NOTHING:
-            return f"no client may call {call}: the table of rights has no row for it"
+            return f"no client may call {method}: the table of rights has no row for it"
         if self.read_only and right.changes:
             return (
-                f"{call} changes something, and this process only answers questions; "
+                f"{_name(method)} changes something, and this process only answers questions; "
                 "call a server of mooring serve"
             )
         needed = right if self.binds or right is not Right.BIND else Right.RESERVE
@@ -237,8 +243,12 @@ class Access:
             found = self.authorizer.verdict(client, needed, namespace)
             if not found.allowed:
                 place = f" for namespace {namespace}" if namespaces and namespace else ""
-                return f"the client ({client}) may not call {call} here{place}; {found.remedy}"
+                return f"the client ({client}) may not call {_name(method)} here{place}; {found.remedy}"
         return ""
+
+
+def _name(method: str) -> str:
+    return method.rpartition("/")[2]
 
 
 class CurrentCall(NamedTuple):

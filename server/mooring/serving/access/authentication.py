@@ -32,7 +32,7 @@ class Credentials(NamedTuple):
     groups: tuple[str, ...] = ()
 
 
-_NO_CREDENTIALS: Final = Credentials()
+NO_CREDENTIALS: Final = Credentials()
 _KEYS: Final = frozenset((TOKEN_HEADER, ON_BEHALF_OF_USER, ON_BEHALF_OF_GROUP))
 
 
@@ -44,7 +44,7 @@ def credentials_in(metadata: Iterable[tuple[str, str | bytes]]) -> Credentials:
     """
     found = [(key, value) for key, value in metadata if key in _KEYS and isinstance(value, str)]
     if not found:
-        return _NO_CREDENTIALS
+        return NO_CREDENTIALS
     tokens = [value[len(_SCHEME) :].strip() for key, value in found if _is_token(key, value)]
     users = [unquote(value) for key, value in found if key == ON_BEHALF_OF_USER]
     groups = tuple(unquote(value) for key, value in found if key == ON_BEHALF_OF_GROUP)

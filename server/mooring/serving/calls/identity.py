@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from mooring.serving.access.access import Access, CurrentCall, for_call
 from mooring.serving.access.clients import Client, certified_names, connected, owner_of_socket
 from mooring.serving.addresses import UNIX
+from mooring.serving.calls.incoming_calls import certificate_of
 from mooring.serving.calls.layers import Behavior
 
 
@@ -39,16 +40,17 @@ def client_of(access: Access, context: grpc.ServicerContext) -> Client:
 
 def connection_of(context: grpc.ServicerContext) -> Client:
     """Return the client that a call's connection proves."""
-    # gRPC's own properties end at a NUL, so that kube-scheduler\0.evil would be kube-scheduler.
-    shown = context.auth_context().get("x509_pem_cert", ())
-    if shown:
-        return _certified(shown[0])
-    peer = context.peer()
+    certificate = certificate_of(context)
+    return certified(certificate) if certificate else _without_certificate(context.peer())
+
+
+@lru_cache(256)
+def _without_certificate(peer: str) -> Client:
     return owner_of_socket() if peer.startswith(UNIX) else Client(peer=peer)
 
 
 @lru_cache(256)
-def _certified(certificate: bytes) -> Client:
+def certified(certificate: bytes) -> Client:
     """Return the client with a certificate; without a name if one of its names could mislead."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
