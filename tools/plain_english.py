@@ -1,21 +1,17 @@
-"""The check of plain English: counts eight kinds of fault in documents, docstrings, comments and messages.
+"""The check of plain English: finds eight kinds of fault in documents, docstrings, comments and messages.
 
-``python -m tools.plain_english`` lists every fault, with names of rooms only theirs. ``--write`` replaces the
-baseline after faults were removed. It may only shrink, and a room without an entry has no fault.
+``python -m tools.plain_english`` lists every fault, with names of rooms only theirs. There may be none.
 """
 
 import argparse
 import ast
-import json
 import re
 import subprocess
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BASELINE = ROOT / "tools" / "plain_english.json"
 MAX_WORDS = 35
 MAX_LINE = 140
 GENERATED = re.compile(r"/v1/|/kubernetes/v1|/wire/karmada|_pb2|\.min\.")
@@ -263,40 +259,13 @@ def _plain(line: str) -> str:
     return re.sub(r"^[-*>#]+\s+|^\d+\.\s+|[*_]{2}", "", line.strip()).replace("[", "").replace("]", "")
 
 
-def counts(found: Iterable[Fault]) -> dict[str, dict[str, int]]:
-    """Return how many faults of each kind each room has, without those that have none."""
-    by_room: dict[str, Counter[str]] = {}
-    for fault in found:
-        by_room.setdefault(fault.room, Counter())[fault.kind] += 1
-    return {
-        room: {kind: by_room[room][kind] for kind in KINDS if by_room[room][kind]} for room in sorted(by_room)
-    }
-
-
-def baseline() -> dict[str, dict[str, int]]:
-    """Return the counts that the repository has agreed to."""
-    agreed: dict[str, dict[str, int]] = json.loads(BASELINE.read_text())
-    return agreed
-
-
-def write_baseline(found: Iterable[Fault]) -> None:
-    """Write the counts, one room a line."""
-    rows = [f"{json.dumps(room)}: {json.dumps(kinds)}" for room, kinds in counts(found).items()]
-    BASELINE.write_text("{\n" + ",\n".join(rows) + "\n}\n")
-
-
 def main() -> None:
-    """List the faults, or write the baseline."""
+    """List the faults, and count them by kind."""
     parser = argparse.ArgumentParser(prog="python -m tools.plain_english", description=__doc__)
     parser.add_argument(
         "rooms", nargs="*", help="such as runtime, docs, messages, tests/plugins; default all"
     )
-    parser.add_argument("--write", action="store_true", help="write the counts as the new baseline")
-    args = parser.parse_args()
-    if args.write:
-        write_baseline(faults())
-        return
-    found = faults(args.rooms)
+    found = faults(parser.parse_args().rooms)
     print("\n".join(map(str, found)))
     print(*(f"{kind}: {sum(fault.kind == kind for fault in found)}" for kind in KINDS), sep="\n")
 

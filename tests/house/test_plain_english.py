@@ -1,23 +1,13 @@
-"""Plain English: no room has another number of faults than its baseline, and public text has none."""
+"""Plain English: no text of the repository has a fault of the eight kinds."""
 
 import pytest
 
 from tools import plain_english
 from tools.plain_english import Paragraph, faults_in
 
-PUBLIC = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "docs", "messages", "protos", "tests"}
-"""Rooms whose texts users read; they get no baseline."""
 
-
-def test_faults_become_fewer_only() -> None:
-    found = plain_english.faults()
-    counts, baseline = plain_english.counts(found), plain_english.baseline()
-    changed = {room for room in counts.keys() | baseline.keys() if counts.get(room) != baseline.get(room)}
-    listed = [str(fault) for fault in found if fault.room in changed]
-    assert counts == baseline, (
-        f"{listed}\nReword what is new; where faults went, `python -m tools.plain_english --write`"
-    )
-    assert not PUBLIC & baseline.keys()
+def test_no_text_has_a_fault() -> None:
+    assert list(map(str, plain_english.faults())) == []
 
 
 def kinds_of(text: str) -> list[str]:
