@@ -123,6 +123,51 @@ def test_a_pod_counts_once_when_another_thread_gives_its_row_an_id_first() -> No
     assert tracker.ids_of([row])[row] != now
 
 
+class WaitsError(Exception):
+    """A reader waits for the lock."""
+
+
+class Held:
+    """A lock that is held, to another thread."""
+
+    def __enter__(self) -> None:
+        raise WaitsError
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize("number", ["ids_of", "ids_with"])
+def test_no_reader_takes_an_id_that_another_thread_is_about_to_replace(
+    number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """V4: the reader took the room of before for that of now, and placed a pod on a full node."""
+    state = State()
+    state.replace("test", [make_node("a", allocatable={"cpu": "900"})])
+    tracker = ChangeTracker(state)
+    tracker.read(-1)
+    before = tracker.ids_of([0])[0]
+    state.assume(make_pod("p", requests={"cpu": "1"}), "a")
+    tracker.read(state.version)
+    set_id, waited = ChangeTracker._set_id_after, []
+
+    def reading_meanwhile(own: ChangeTracker, row: int, *rest: Any) -> None:
+        with monkeypatch.context() as other_thread:
+            other_thread.setattr(state, "lock", Held())
+            try:
+                assert own.ids_of([row])[row] != before
+            except WaitsError:
+                waited.append(row)
+        set_id(own, row, *rest)
+
+    monkeypatch.setattr(ChangeTracker, "_set_id_after", reading_meanwhile)
+    if number == "ids_of":
+        tracker.ids_of([0])
+    else:
+        tracker.ids_with(0)
+    assert waited == [0]
+    assert tracker.ids_of([0])[0] != before
+
+
 def test_nor_does_a_node_take_more_than_it_has_room_for_then() -> None:
     state, registry = State(), new_in_tree_registry()
     state.replace("test", [make_node("a", allocatable={"cpu": "5"})])

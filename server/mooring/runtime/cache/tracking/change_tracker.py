@@ -138,11 +138,8 @@ class ChangeTracker:
                 if self._state.version != self.version:
                     self._number()
                 else:
-                    # Another thread may have numbered them while this one waited, in a dict of its own.
-                    unnumbered = self._unnumbered
                     for row in rows:
-                        if row in unnumbered:
-                            self._set_id_after(row, unnumbered.pop(row))
+                        self._number_row(row)
         return self._resource_ids.data
 
     @property
@@ -258,8 +255,7 @@ class ChangeTracker:
 
         The caller holds the state's lock, and has read all that changed.
         """
-        if row in self._unnumbered:
-            self._set_id_after(row, self._unnumbered.pop(row))
+        self._number_row(row)
         return self._resource_ids.data
 
     def key_of(self, resource_id: int) -> bytes:
@@ -359,6 +355,13 @@ class ChangeTracker:
             self._set_id_after(row, usage)
         if self._state.version == self.version:
             self._unnumbered.clear()
+
+    def _number_row(self, row: int) -> None:
+        """Give ``row`` its id if it changed."""
+        if row in self._unnumbered:
+            self._set_id_after(row, self._unnumbered[row])
+            # Last of all: a reader without the lock takes the id of any row that isn't in here.
+            del self._unnumbered[row]
 
     def _set_id_after(self, row: int, usage: PodUsage | None) -> None:
         """Give ``row`` its id; unless ``usage`` is None, a pod that takes it is all that is new there."""
