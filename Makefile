@@ -24,7 +24,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-clients test-packaging test-web check e2e conformance bench bench-ghz bench-cluster bench-gate upstream soak histories model fuzz doors format stubs docs names lock licences build build-twice web clean
+.PHONY: help run test test-slow test-clients test-packaging test-web check e2e conformance bench bench-ghz bench-cluster bench-gate upstream soak histories interleavings model fuzz doors format stubs docs names lock licences build build-twice web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -98,6 +98,9 @@ upstream: $(VENV)/dev.stamp ## Kubernetes' own end-to-end tests of scheduling, w
 
 soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations, and attack a server, for MINUTES with fresh seeds, going on from a ledger
 	$(BIN)/python -m tests.laboratories.soak --minutes $(MINUTES) $(ARGS)
+
+interleavings: $(VENV)/dev.stamp ## Play threads for MINUTES in an order that a seed decides, going on from a ledger
+	$(BIN)/python -m tests.laboratories.interleavings --minutes $(MINUTES) $(ARGS)
 
 model: $(VENV)/dev.stamp ## Visit every state of the model of reserve, bind, groups and lease; ARGS="--walks 10000" drives walks of it through the code
 	$(BIN)/python -m tests.laboratories.model $(ARGS)
