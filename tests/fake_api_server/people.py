@@ -15,11 +15,13 @@ class People:
         tokens: By token, the name of the user.
         readers: Who may ``get`` what: names of users and paths.
         denied: Verbs and plurals that are forbidden to all, such as ``create pods/binding``.
+        audiences: Whether a review confirms the audiences that it names, as today's servers do.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
     readers: set[tuple[str, str]] = field(default_factory=set)
     denied: set[str] = field(default_factory=set)
+    audiences: bool = True
 
     def token_review(self, review: dict[str, Any]) -> dict[str, Any]:
         """The review with its status."""
@@ -27,7 +29,8 @@ class People:
         if name is None:
             return {**review, "status": {"authenticated": False, "error": "invalid bearer token"}}
         user = {"username": name, "uid": f"uid-of-{name}", "groups": ["system:authenticated"]}
-        return {**review, "status": {"authenticated": True, "user": user}}
+        confirmed = review["spec"].get("audiences", []) if self.audiences else []
+        return {**review, "status": {"authenticated": True, "user": user, "audiences": confirmed}}
 
     def access_review(self, review: dict[str, Any]) -> dict[str, Any]:
         """The review with its status."""

@@ -312,8 +312,10 @@ def test_a_token_needs_the_audience_that_the_api_server_confirms(fake: FakeApiSe
         Reviews(fake.client(), fake.client(), Lifetimes(), audiences) for audiences in ((), ("mooring",))
     )
     assert plain.user_of("good") == User("jane", ("system:authenticated",), "uid-of-jane")
-    # The fake one knows of no audiences.
-    assert strict.user_of("good") is None
+    assert strict.user_of("good") == plain.user_of("good")
+    fake.people.audiences = False
+    forgetting = Reviews(fake.client(), fake.client(), Lifetimes(), ["mooring"])
+    assert forgetting.user_of("good") is None
 
 
 def test_flags_without_an_api_server_are_rejected() -> None:
