@@ -48,7 +48,7 @@ class Authority:
         return self.pair.certificate
 
     def issue(self, name: str, *alternatives: str) -> Pair:
-        """A certificate with the common name ``name`` and more names, such as ``DNS:x``."""
+        """Return a certificate with the common name ``name`` and more names, such as ``DNS:x``."""
         names = ",".join(("IP:127.0.0.1", *alternatives))
         self._openssl(
             *(*_REQUEST, "-x509", "-CA", "ca.crt", "-CAkey", "ca.key", "-subj", f"/CN={name}"),
@@ -58,7 +58,7 @@ class Authority:
         return Pair(self._folder / f"{name}.crt", self._folder / f"{name}.key")
 
     def intermediate(self, folder: Path) -> Authority:
-        """Another authority, to which this one has given its certificate."""
+        """Return another authority, to which this one has given its certificate."""
         made = Authority(folder)
         self._openssl(
             *(*_REQUEST, "-x509", "-CA", "ca.crt", "-CAkey", "ca.key", "-subj", "/CN=intermediate"),
@@ -72,7 +72,7 @@ class Authority:
 
 
 def trusting(authority: Path) -> ssl.SSLContext:
-    """A client's context that trusts the authority in this file alone, which need not be a root."""
+    """Return a client's context that trusts the authority in this file alone, which need not be a root."""
     return verify_as_go(ssl.create_default_context(cafile=str(authority)))
 
 

@@ -8,7 +8,7 @@ from types import FrameType
 
 
 def calls_of(action: Callable[[], object], *, in_c: bool = False) -> int:
-    """How many functions in Python, and in C if wanted, ``action`` calls."""
+    """Return how many functions in Python, and in C if wanted, ``action`` calls."""
     events = {"call", "c_call"} if in_c else {"call"}
     calls = 0
 

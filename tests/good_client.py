@@ -58,7 +58,7 @@ class Calls:
     failed: list[str] = field(default_factory=list)
 
     def percentile(self, share: float) -> float:
-        """The seconds that this share of the calls, in [0, 1), took at most."""
+        """Return the seconds that this share of the calls, in [0, 1), took at most."""
         return self.seconds[int(len(self.seconds) * share)]
 
 
@@ -79,7 +79,7 @@ class GoodClient:
 
 @contextmanager
 def good_client(address: str, *extender: str) -> Iterator[GoodClient]:
-    """A good client of the server, and of its extender if that is given, for the block."""
+    """Yield a good client of the server, and of its extender if that is given, for the block."""
     command = [sys.executable, "-m", __name__, address, *extender]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
@@ -114,7 +114,7 @@ class Asking:
         self._http.close()
 
     def taken(self, count: int) -> Calls:
-        """The calls since the last time, once there are ``count`` or too many have failed."""
+        """Return the calls since the last time, once there are ``count`` or too many have failed."""
         while True:
             with self._lock:
                 if len(self._calls.seconds) >= count or len(self._calls.failed) > MAX_FAILED:

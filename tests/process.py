@@ -21,7 +21,9 @@ T = TypeVar("T")
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This environment without proxy variables, which kube-scheduler's extender client would honour."""
+    """Return this environment without proxy variables, which kube-scheduler's extender client
+    would honour.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     return {**kept, **(extra or {})}
 

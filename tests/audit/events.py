@@ -13,7 +13,7 @@ from mooring.audit.trail import AuditTrail, Decided
 
 
 def event(name: str = "p", **fields: Any) -> AuditEvent:
-    """A commit about a pod of that name."""
+    """Return a commit about a pod of that name."""
     given = {
         "kind": AuditKind.COMMIT,
         "call": "Bind",
@@ -25,7 +25,7 @@ def event(name: str = "p", **fields: Any) -> AuditEvent:
 
 
 def refusal(who: str = "cn:x", call: str = "Bind") -> AuditEvent:
-    """A refused call."""
+    """Return a refused call."""
     return event(who=who, call=call, kind=AuditKind.REFUSAL, outcome="FORBIDDEN")
 
 

@@ -55,7 +55,7 @@ PRIVATE = (
 
 
 def changing() -> Iterator[tuple[str, str]]:
-    """The modules that call one of ``CHANGES``, with its name."""
+    """Yield the modules that call one of ``CHANGES``, with its name."""
     for file in SOURCES:
         path = file.relative_to(ROOT).as_posix()
         name = path.removeprefix("server/mooring/")

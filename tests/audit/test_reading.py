@@ -32,7 +32,7 @@ EVENTS = [
 
 
 def written(folder: Path) -> str:
-    """A log with two full files, in which a process was killed."""
+    """Return a log with two full files, in which a process was killed."""
     data = [msgspec.json.encode(each) + b"\n" for each in EVENTS]
     (folder / "log.10").write_bytes(data[0] + b'{"time":"2026-1')
     (folder / "log.9").write_bytes(b"\n" + data[1])

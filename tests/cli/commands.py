@@ -60,7 +60,7 @@ def call(
     options: Iterable[Option] = (),
     columns: int | None = None,
 ) -> Result:
-    """One command in this process; the logging that it sets up ends with it, and is of it alone."""
+    """Return one command in this process; the logging that it sets up ends with it, and is of it alone."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     # A server of a fixture goes on meanwhile, and may start threads: its lines are not the command's.
@@ -101,7 +101,7 @@ def write_config(file: Path, *profiles: Mapping[str, Any], **fields: Any) -> Pat
 
 
 def scoring(*plugins: tuple[str, int], name: str = "default-scheduler") -> dict[str, Any]:
-    """A profile that scores by these plugins, with these weights, alone."""
+    """Return a profile that scores by these plugins, with these weights, alone."""
     enabled = [{"name": plugin, "weight": weight} for plugin, weight in plugins]
     return {"schedulerName": name, "plugins": {"score": {"disabled": [{"name": "*"}], "enabled": enabled}}}
 
@@ -125,7 +125,7 @@ class Started(Ready):
     log: Path
 
     def memory(self, field: str = "VmRSS") -> int:
-        """Bytes of memory that it holds now, or with VmHWM the most that it has held."""
+        """Return the bytes of memory that it holds now, or with VmHWM the most that it has held."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         (line,) = [line for line in status.splitlines() if line.startswith(f"{field}:")]
         return int(line.split()[1]) << 10
@@ -167,7 +167,7 @@ def _served(flags: Iterable[object]) -> list[str]:
 def in_this_process(
     run: Callable[[threading.Event, Callable[[Mapping[str, str]], None]], bool],
 ) -> Iterator[Ready]:
-    """A program that runs until its event is set, and says where it listens; its log goes nowhere."""
+    """Yield a program that runs until its event is set, and says where it listens; its log goes nowhere."""
     listening: Future[Mapping[str, str]] = Future()
     stop = threading.Event()
     with ThreadPoolExecutor(1) as threads:
@@ -196,7 +196,7 @@ def serving(*flags: object) -> Iterator[Ready]:
 def serving_process(
     folder: Path, *flags: object, twins: Mapping[str, str] | None = None
 ) -> Iterator[Started]:
-    """The same as a process of its own, with signals, a log and twins of its flags."""
+    """Yield the same as a process of its own, with signals, a log and twins of its flags."""
     with program(folder, BIN / "mooring", *_served(flags), twins=twins) as started:
         yield started
 

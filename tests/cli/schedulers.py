@@ -42,14 +42,14 @@ def _command(
 def scheduler(
     fake: FakeApiServer, folder: Path, *flags: str, extenders: Any = (), **connection: Any
 ) -> AbstractContextManager[Started]:
-    """A process; ``connection`` is added to the file's clientConnection."""
+    """Return a process; ``connection`` is added to the file's clientConnection."""
     return program(folder, BIN / "mooring", *_command(fake, folder, flags, extenders, connection))
 
 
 def scheduling(
     fake: FakeApiServer, folder: Path, *flags: str, extenders: Any = (), **connection: Any
 ) -> AbstractContextManager[Ready]:
-    """The same in this process."""
+    """Return the same in this process."""
     args = _parser(["scheduler"]).parse_args(_command(fake, folder, flags, extenders, connection))
     return in_this_process(partial(run_scheduler, _scheduler_options(args, ())))
 
@@ -82,7 +82,7 @@ def take_lease(fake: FakeApiServer, identity: str) -> None:
 
 
 def probe(port: int, path: str, *, pair: Pair | None = None, **headers: str) -> tuple[int, str]:
-    """Status and body; a kubelet doesn't check the certificate either."""
+    """Return status and body; a kubelet doesn't check the certificate either."""
     unchecked = ssl.create_default_context()
     unchecked.check_hostname = False
     unchecked.verify_mode = ssl.CERT_NONE

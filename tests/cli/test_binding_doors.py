@@ -58,7 +58,7 @@ class Doors:
         return str(stored["spec"].get("nodeName", ""))
 
     def call(self, method: str, request: Any) -> str:
-        """Why the call over gRPC is rejected; "" = it is not."""
+        """Return why the call over gRPC is rejected; "" = it is not."""
         with grpc.insecure_channel(self.server.address("grpc")) as channel:
             try:
                 getattr(SchedulingServiceStub(channel), method)(request, timeout=30)
@@ -69,7 +69,7 @@ class Doors:
         return ""
 
     def post(self, url: str, pod: str) -> str:
-        """Why the extender's verb is rejected; "" = it is not."""
+        """Return why the extender's verb is rejected; "" = it is not."""
         order = {"PodName": pod, "PodNamespace": "default", "PodUID": f"uid-{pod}", "Node": "n1"}
         status, body = fetch(f"{url}/bind", json.dumps(order).encode())
         text = json.loads(body)

@@ -205,7 +205,7 @@ BANDWIDTH = "example.com/bandwidth"
 
 
 def counting(name: str = "default", ignored: list[str] | None = None) -> dict[str, Any]:
-    """A profile whose NodeResourcesFit counts bandwidth, unless that is ignored."""
+    """Return a profile whose NodeResourcesFit counts bandwidth, unless that is ignored."""
     args = {"ignoredResources": ignored or []}
     return {"schedulerName": name, "pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}
 
@@ -213,7 +213,7 @@ def counting(name: str = "default", ignored: list[str] | None = None) -> dict[st
 def asking(
     profile: str = "", *, managed: bool = True, ignored: bool = True, binds: bool = False
 ) -> dict[str, Any]:
-    """An extender that asks a profile about bandwidth."""
+    """Return an extender that asks a profile about bandwidth."""
     path = f"/profiles/{profile}" if profile else ""
     stanza: dict[str, Any] = {"urlPrefix": f"http://127.0.0.1:8888{path}", "filterVerb": "filter"}
     if binds:

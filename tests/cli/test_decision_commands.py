@@ -28,7 +28,7 @@ def pod(name: str, cpu: str) -> Pod:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The address of a server that has decided about four pods."""
+    """Yield the address of a server that has decided about four pods."""
     room = {"cpu": "4", "memory": "8Gi", "pods": "10"}
     with world(*(make_node(name, allocatable=room) for name in ("n1.example", "n2.example"))) as w:
         with direct(w.backend) as stubs:

@@ -80,7 +80,7 @@ def event(number: int, instance: str) -> Manifest:
 
 @pytest.fixture
 def fake() -> Iterator[FakeApiServer]:
-    """A cluster in which nothing is missing."""
+    """Yield a cluster in which nothing is missing."""
     with FakeApiServer(without=()) as made:
         made.kinds.pop(("v1", "events"))
         made.faults.on("GET", "/version", Answer(200, body=b'{"gitVersion": "v1.37.2"}'))

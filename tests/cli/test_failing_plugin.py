@@ -74,7 +74,7 @@ def broken_in(folder: Path) -> Broken:
 
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Broken:
-    """A plugin in a folder of its own, since a process reports a raising line once."""
+    """Return a plugin in a folder of its own, since a process reports a raising line once."""
     monkeypatch.syspath_prepend(tmp_path)
     # The test removes the module that is imported under this name.
     monkeypatch.setitem(sys.modules, "broken", sys)
@@ -91,7 +91,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broken, S
 
 
 def frames(text: str) -> list[str]:
-    """The lines of the traceback in ``text``, which has exactly one."""
+    """Return the lines of the traceback in ``text``, which has exactly one."""
     assert text.count("Traceback (most recent call last):") == 1
     # The log indents them, so that none looks like an entry.
     lines = [line.removeprefix("    ") for line in text[text.index("Traceback") :].splitlines()]

@@ -20,7 +20,7 @@ WITHOUT_TWIN = {"-h", "--help", "--version"}
 
 
 def leaves(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """The parsers of all commands and their verbs."""
+    """Return the parsers of all commands and their verbs."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     return [parser, *(leaf for action in below for one in action.choices.values() for leaf in leaves(one))]
 
@@ -37,7 +37,7 @@ def every_flag() -> list[tuple[argparse.ArgumentParser, argparse.Action, str]]:
 
 
 def samples(action: argparse.Action) -> str:
-    """A value that differs from the default."""
+    """Return a value that differs from the default."""
     kinds: dict[Any, str] = {
         grammar.boolean: "false" if action.default == "true" else "true",
         values.feature_gates: "A=true",
@@ -49,14 +49,16 @@ def samples(action: argparse.Action) -> str:
 
 @cache
 def parsers_beside(twin: str, value: str) -> dict[str, argparse.ArgumentParser]:
-    """All parsers by command, made while a variable is set, which is the twin of flags of many of them."""
+    """Return all parsers by command, made while a variable is set, which is the twin of flags of many of
+    them.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(twin, value)
         return {one.prog: one for one in leaves(_parser())}
 
 
 def follows_its_twin(parser: argparse.ArgumentParser, action: argparse.Action, name: str) -> bool:
-    """Whether the variable of the environment changes the flag's default."""
+    """Return whether the variable of the environment changes the flag's default."""
     sample = samples(action)
     again = parsers_beside("MOORING_" + name[2:].replace("-", "_").upper(), sample)[parser.prog]
     default = next(one for one in again._actions if name in one.option_strings).default

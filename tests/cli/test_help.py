@@ -25,7 +25,7 @@ ALLOWED = {"access": {0, 1}, "doctor": {0, 1}, "config": {0, 1}, "plugins": {0, 
 
 
 def examples() -> Iterator[str]:
-    """The command lines in all helps, each without what it is for."""
+    """Yield the command lines in all helps, each without what it is for."""
     seen = set()
     for parser in leaves(_parser()):
         for line in (parser.epilog or "").splitlines():

@@ -43,7 +43,7 @@ def test_flags_may_come_before_the_command(given: str, parsed: str) -> None:
 
 
 def contexts(path: Path, fake: FakeApiServer, **namespaces: str) -> Path:
-    """A kubeconfig with a context for each namespace; the first one is the current one."""
+    """Return a kubeconfig with a context for each namespace; the first one is the current one."""
     listed = [
         {"name": name, "context": {"cluster": "c", "user": "u", "namespace": namespace}}
         for name, namespace in namespaces.items()

@@ -32,7 +32,7 @@ CONFIG = {
 
 @contextmanager
 def replica(directory: Path, fake: FakeApiServer, *more: str) -> Iterator[tuple[SchedulingServiceStub, str]]:
-    """Its stub, and where its extender is."""
+    """Yield its stub, and where its extender is."""
     directory.mkdir()
     config = directory / "config.json"
     config.write_text(json.dumps(CONFIG))
@@ -47,7 +47,9 @@ def replica(directory: Path, fake: FakeApiServer, *more: str) -> Iterator[tuple[
 
 
 def bound(stub: SchedulingServiceStub, name: str) -> bool:
-    """Whether the replica bound the pod; otherwise it must have said that it does not lead, or know, yet."""
+    """Return whether the replica bound the pod; otherwise it must have said that it does not lead, or know,
+    yet.
+    """
     pod = PodReference(namespace="default", name=name, uid=f"uid-{name}")
     try:
         stub.Bind(pb.BindRequest(pod=pod, node="a"), timeout=10)
@@ -99,7 +101,7 @@ def test_who_does_not_lead_names_the_leader_and_its_address(tmp_path: Path) -> N
 
 
 def finds_a_node(stub: SchedulingServiceStub, name: str) -> bool:
-    """Whether a replica finds a node for the pod; it may not know the cluster yet."""
+    """Return whether a replica finds a node for the pod; it may not know the cluster yet."""
     try:
         return stub.Filter(pb.FilterRequest(pod=source(name)), timeout=10).feasible_count == 1
     except grpc.RpcError as error:
@@ -113,7 +115,7 @@ def source(name: str) -> PodSource:
 
 
 def commits(stub: SchedulingServiceStub, name: str) -> list[Callable[[], object]]:
-    """Every call that changes something about a pod."""
+    """Return every call that changes something about a pod."""
     pod, template = source(name), pb.PodTemplate(pod=source(name))
     modes = (pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND)
     return [
@@ -128,7 +130,7 @@ def commits(stub: SchedulingServiceStub, name: str) -> list[Callable[[], object]
 
 
 def rejection(call: Callable[[], object]) -> str:
-    """The reason with which it is UNAVAILABLE."""
+    """Return the reason with which it is UNAVAILABLE."""
     with pytest.raises(grpc.RpcError) as raised:
         call()
     failed = decode(raised.value)
@@ -137,7 +139,7 @@ def rejection(call: Callable[[], object]) -> str:
 
 
 def bind_verb(extender: str, name: str) -> str:
-    """The error that the extender's bind verb answers."""
+    """Return the error that the extender's bind verb answers."""
     order = {"PodName": name, "PodNamespace": "default", "PodUID": f"uid-{name}", "Node": "a"}
     status, body = fetch(f"{extender}/bind", json.dumps(order).encode())
     assert status == 200

@@ -50,7 +50,7 @@ STORAGE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage
 
 
 def placed(capsys: Capture, path: Path, *flags: str) -> dict[str, str]:
-    """Pods and their nodes, "" without one."""
+    """Return pods and their nodes, "" without one."""
     result = call(capsys, "schedule", "--manifests", path, "-o", "json", *flags)
     assert result.code in (0, 3), result.err
     return {row["pod"]: row["node"] or "" for row in result.document}

@@ -36,7 +36,7 @@ class Edited(FilterPlugin, Pure):
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package with a plugin that takes the node that its second module names."""
+    """Yield a package with a plugin that takes the node that its second module names."""
     folder = tmp_path / "edited_rules"
     folder.mkdir()
     (folder / "__init__.py").write_text("from edited_rules.rule import Edited\n")

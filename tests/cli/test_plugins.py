@@ -131,7 +131,7 @@ def test_a_plugin_of_the_embedding_program(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment that sees this one's packages, so that nothing has to be downloaded."""
+    """Return a virtual environment that sees this one's packages, so that nothing has to be downloaded."""
     folder = tmp_path_factory.mktemp("venv")
     venv.create(folder, symlinks=True)
     here = [path for path in sys.path if path.endswith("site-packages")]
@@ -160,7 +160,7 @@ def test_names_of_a_new_package(
 
 @pytest.fixture
 def packages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[dict[str, Path]]:
-    """The folder of a new package of each kind, by its module; what is imported goes with the test."""
+    """Yield the folder of a new package of each kind, by its module; what is imported goes with the test."""
     for kind in KINDS:
         name = f"Gpu{kind.title()}"
         assert call(capsys, "plugins", "new", name, "--kind", kind, "--directory", tmp_path).code == 0

@@ -34,7 +34,7 @@ def placed(name: str, node: str, priority: int) -> dict[str, Any]:
 
 
 def guarded(name: str) -> dict[str, Any]:
-    """A budget that allows no disruption of the pods called so."""
+    """Return a budget that allows no disruption of the pods called so."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",

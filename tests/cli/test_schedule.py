@@ -88,7 +88,7 @@ def group(name: str, least: int, **spec: Any) -> dict[str, Any]:
 
 
 def members(*names: str) -> list[dict[str, Any]]:
-    """Pods of the groups that their names begin with."""
+    """Return pods of the groups that their names begin with."""
     return [pod_manifest(name, spec={"schedulingGroup": {"podGroupName": name[0]}}) for name in names]
 
 

@@ -41,7 +41,7 @@ def fake() -> Iterator[FakeApiServer]:
 
 @contextmanager
 def endpoint(fake: FakeApiServer, folder: Path, *flags: str) -> Iterator[int]:
-    """Its port; the scheduler is in this process."""
+    """Yield its port; the scheduler is in this process."""
     port = free_port()
     with scheduling(fake, folder, f"--secure-port={port}", "--leader-elect=false", *flags):
         yield port
@@ -49,7 +49,7 @@ def endpoint(fake: FakeApiServer, folder: Path, *flags: str) -> Iterator[int]:
 
 @contextmanager
 def logging_endpoint(fake: FakeApiServer, folder: Path, *flags: str) -> Iterator[tuple[int, Started]]:
-    """Its port, and the process with its log."""
+    """Yield its port, and the process with its log."""
     port = free_port()
     with scheduler(fake, folder, f"--secure-port={port}", "--leader-elect=false", *flags) as started:
         assert started.ready
@@ -200,7 +200,7 @@ def test_metrics_are_for_those_who_may_read_them(fake: FakeApiServer, tmp_path: 
 
 
 def taken(port: int, pair: Pair) -> bool:
-    """Whether the endpoint takes a client's certificate."""
+    """Return whether the endpoint takes a client's certificate."""
     try:
         return probe(port, "metrics", pair=pair)[0] == 200
     except OSError:
@@ -240,7 +240,7 @@ def test_new_connections_follow_the_files_and_resume_nothing_earlier(
             file.write_bytes(source.read_bytes())
 
     def shown(pair: Pair, session: Any = None) -> tuple[bytes, Any]:
-        """The certificate that is shown, and the session, which TLS 1.2 resumes by its number."""
+        """Return the certificate that is shown, and the session, which TLS 1.2 resumes by its number."""
         context = client_context(pair)
         with context.wrap_socket(socket.create_connection(("127.0.0.1", port)), session=session) as one:
             one.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
@@ -331,7 +331,7 @@ ALL = "--authorization-always-allow-paths=/*"
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Started]]:
-    """A scheduler for tests that only read from it; every caller may read everything."""
+    """Yield a scheduler for tests that only read from it; every caller may read everything."""
     flags = ["--v=10", "--tls-min-version=VersionTLS13", "--grpc-listen=0.0.0.0:0", "--grpc-insecure-listen"]
     folder = tmp_path_factory.mktemp("shared")
     with FakeApiServer() as fake, logging_endpoint(fake, folder, ALL, *flags) as running:

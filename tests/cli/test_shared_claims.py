@@ -23,7 +23,7 @@ def claiming(name: str, *claims: str, **spec: Any) -> dict[str, Any]:
 
 
 def devices(*names: str) -> list[dict[str, Any]]:
-    """A class, and for each name a node with one device."""
+    """Return a class, and for each name a node with one device."""
     nodes = [node_manifest(name, allocatable={"cpu": "4", "memory": "8Gi", "pods": "110"}) for name in names]
     gpus = device_class()
     gpus["spec"]["selectors"] = OWN_DRIVER

@@ -17,8 +17,8 @@ OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two small nodes and a larger one, each with a pod; the pod of `c` has no controller. Three
-    pods wait.
+    """Return two small nodes and a larger one, each with a pod; the pod of `c` has no controller. Three pods
+    wait.
     """
     return write_manifests(
         tmp_path_factory.mktemp("what-if") / "cluster.yaml",
@@ -40,7 +40,7 @@ def server(cluster: Path) -> Iterator[Ready]:
 
 @pytest.fixture
 def shapes(tmp_path: Path) -> Path:
-    """A pod, and a workload of three pods that have to be apart."""
+    """Return a pod, and a workload of three pods that have to be apart."""
     apart = {
         "podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -116,7 +116,7 @@ def test_nodes_that_go_together_share_the_room_that_is_left(
 
 @pytest.fixture
 def groups(tmp_path: Path) -> Path:
-    """Two groups of nodes."""
+    """Return two groups of nodes."""
     return write_manifests(
         tmp_path / "groups.yaml",
         node_manifest("small", allocatable=SMALL),

@@ -115,7 +115,7 @@ def test_pending_pods_come_in_the_order_of_the_queue(
 
 
 def pending_beside(priority: int, *, owned: bool, **spec: Any) -> list[dict[str, Any]]:
-    """A node of 2 cpu that a pod fills, and a pod of a priority that waits for one of them."""
+    """Return a node of 2 cpu that a pod fills, and a pod of a priority that waits for one of them."""
     batch = pod_manifest(
         "batch", requests={"cpu": "2"}, node="n1", metadata=controlled("rs") if owned else {}
     )

@@ -25,7 +25,7 @@ LANGUAGES = [
 
 @pytest.fixture(params=LANGUAGES, scope="module")
 def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
-    """The host in a language."""
+    """Yield the host in a language."""
     address = f"unix:{tmp_path_factory.mktemp('host')}/host.sock"
     process = subprocess.Popen([built(request.param) / "rules", address])
     try:

@@ -13,7 +13,7 @@ from tests.fake_api_server import Answer, Call, event_line
 
 
 def after(calls: int) -> Callable[[Call], bool]:
-    """Which calls come after the first ones of their path."""
+    """Return which calls come after the first ones of their path."""
     seen = Counter[str]()
 
     def is_after(call: Call) -> bool:

@@ -61,7 +61,7 @@ class Following:
         return next(r for r in self.source._reflectors if r.resource.kind == kind)
 
     def has(self, *names: str) -> bool:
-        """Whether the state has exactly these pods."""
+        """Return whether the state has exactly these pods."""
         records = self.state.snapshot.pods.records.copy()
         return {record.pod.metadata.name for record in records.values()} == set(names)
 

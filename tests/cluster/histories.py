@@ -107,7 +107,7 @@ def rebuilt(state: State) -> State:
 
 
 def content(state: State) -> dict[str, Any]:
-    """Every column and index of both tables, by node name instead of by row, without what is empty."""
+    """Return every column and index of both tables, by node name instead of by row, without what is empty."""
     table, pod_table = state.snapshot.nodes, state.snapshot.pods
     name_of = dict(enumerate(table.names)) | {UNPLACED: ""}
     resources = sorted(table.resource_index.items())
@@ -176,7 +176,7 @@ def content(state: State) -> dict[str, Any]:
 
 
 def classes(pods: PodTable) -> dict[ClassKey, Counter[int]]:
-    """How many pods of each class are on each row."""
+    """Return how many pods of each class are on each row."""
     table = pods.classes
     counts: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for number, row in table.placed.T.tolist():
@@ -187,7 +187,7 @@ def classes(pods: PodTable) -> dict[ClassKey, Counter[int]]:
 
 
 def checked_counts(pods: AffinityClass) -> dict[int, int]:
-    """The counts of a class, once its column has been found to say the same."""
+    """Return the counts of a class, once its column has been found to say the same."""
     if pods.column is not None:
         assert {row: int(pods.column[row]) for row in pods.column.nonzero()[0].tolist()} == pods.counts
     return pods.counts

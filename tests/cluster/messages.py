@@ -37,7 +37,7 @@ DEFAULT_TEXTS = ("Shared", "default-scheduler", "rbd")
 
 
 def objects(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
-    """Objects of ``kind`` with any fields set, usable or not."""
+    """Return objects of ``kind`` with any fields set, usable or not."""
     shape = inspect.type_info(kind)
     assert isinstance(shape, inspect.StructType)
     # Go leaves an empty text out, so one with a default of its own is never empty on the wire.
@@ -68,7 +68,9 @@ def _values(name: str, shape: inspect.Type) -> st.SearchStrategy[Any]:
 
 
 def each_field(kind: type[msgspec.Struct]) -> Iterator[Any]:
-    """Objects of ``kind`` that say one thing each: every field, at every place, with every sort of value."""
+    """Yield objects of ``kind`` that say one thing each: every field, at every place, with every sort of
+    value.
+    """
     shape = inspect.type_info(kind)
     assert isinstance(shape, inspect.StructType)
     for field in shape.fields:
@@ -112,7 +114,7 @@ def whole(item: ClusterObject | PodParts | None) -> ClusterObject | None:
 
 
 def message_of(item: Object) -> Message:
-    """The message that Go would marshal for ``item``."""
+    """Return the message that Go would marshal for ``item``."""
     return _filled(MESSAGES[type(item).__name__](), item)
 
 

@@ -103,7 +103,7 @@ def test_a_silent_stream_ends_at_its_read_timeout(fake: FakeApiServer) -> None:
 
 
 def streamed(chunks: list[bytes]) -> Stream:
-    """An answer that comes in these chunks."""
+    """Return an answer that comes in these chunks."""
     connection: Any = SimpleNamespace(
         reader=SimpleNamespace(status=200, headers={}), chunks=lambda: iter(chunks)
     )

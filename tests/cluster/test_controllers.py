@@ -38,20 +38,20 @@ def workload(kind: str, version: str = "apps/v1", **spec: Any) -> Manifest:
 
 
 def owned(manifest: Manifest, kind: str, name: str, uid: str = "") -> Manifest:
-    """The manifest of an object that belongs to another."""
+    """Return the manifest of an object that belongs to another."""
     reference = {"kind": kind, "name": name, "controller": True} | ({"uid": uid} if uid else {})
     return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [reference]}}
 
 
 def replica_set(name: str, replicas: int, revision: int = 1) -> Manifest:
-    """One that a Deployment named web has."""
+    """Return one that a Deployment named web has."""
     made = owned(workload("ReplicaSet", replicas=replicas, selector=SELECTOR), "Deployment", "web")
     annotations = {"deployment.kubernetes.io/revision": str(revision)}
     return {**made, "metadata": {**made["metadata"], "name": name, "annotations": annotations}}
 
 
 def member(name: str, kind: str, owner: str, **fields: Any) -> Manifest:
-    """A pod that a controller has made."""
+    """Return a pod that a controller has made."""
     return owned(pod_manifest(name, namespace="shop", labels={"app": "web"}, **fields), kind, owner)
 
 
@@ -303,7 +303,7 @@ def test_an_indexed_job_starts_the_pods_that_come_next(
 
 
 def pinned_to(pods: Iterable[Pod]) -> list[str]:
-    """The nodes that a DaemonSet's pods ask for by name."""
+    """Return the nodes that a DaemonSet's pods ask for by name."""
     names: list[str] = []
     for pod in pods:
         assert pod.spec.affinity is not None

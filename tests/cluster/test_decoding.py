@@ -45,7 +45,7 @@ ALPHA = "scheduling.k8s.io/v1alpha2"
 
 
 def outcome(data: bytes, kind: str, *, json_encoded: bool, version: str = "") -> ClusterObject | str | None:
-    """The object, or the text of the rejection: both encodings must agree on that as well."""
+    """Return the object, or the text of the rejection: both encodings must agree on that as well."""
     try:
         return decode_json(data, kind) if json_encoded else decode_protobuf(data, kind, version)
     except InvalidArgumentError as error:

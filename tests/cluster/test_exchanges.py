@@ -39,7 +39,7 @@ def posting(before: Any = None) -> ApiRequest:
 
 
 def exchanged(api: ApiServer, request: ApiRequest | None = None) -> Response | UnavailableError:
-    """The answer to a request that was begun."""
+    """Return the answer to a request that was begun."""
     answers: queue.Queue[Response | UnavailableError] = queue.Queue()
     assert api.begin(request or posting(), answers.put)
     return answers.get(timeout=SECONDS)

@@ -15,7 +15,7 @@ STORED = sorted((Path(__file__).parents[1] / "testdata" / "protobuf").glob("reso
 
 
 def raw(stored: bytes) -> bytes:
-    """The object in the envelope."""
+    """Return the object in the envelope."""
     return meta_pb2.Unknown.FromString(stored[len(ENVELOPE) :]).raw
 
 

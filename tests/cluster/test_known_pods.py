@@ -26,7 +26,7 @@ NAMES = sorted(file.stem for file in FIXTURES.glob("pod*.json") if file.stem.par
 
 
 def of_message(pods: KnownPods, data: bytes) -> ClusterObject | str:
-    """The pod, or the text of the rejection."""
+    """Return the pod, or the text of the rejection."""
     try:
         return pods.decode(pod_pb2.Pod.FromString(data)).pod
     except InvalidArgumentError as error:
@@ -34,7 +34,7 @@ def of_message(pods: KnownPods, data: bytes) -> ClusterObject | str:
 
 
 def of_json(data: bytes) -> ClusterObject | str | None:
-    """The same from JSON."""
+    """Return the same from JSON."""
     try:
         return decode_json(data, "Pod")
     except InvalidArgumentError as error:
@@ -81,19 +81,19 @@ def test_what_go_marshals_is_what_its_json_says(name: str) -> None:
 
 
 def volume(name: str) -> pod_pb2.Pod:
-    """A pod with the volume of a token, as its message has it: of a kind that nothing here reads."""
+    """Return a pod with the volume of a token, as its message has it: of a kind that nothing here reads."""
     source = volume_pb2.VolumeSource.FromString(b"\xd2\x01\x00")
     return pod_pb2.Pod(spec=pod_pb2.PodSpec(volumes=[volume_pb2.Volume(name=name, volume_source=source)]))
 
 
 def condition(at: int) -> pod_pb2.Pod:
-    """A pod with a condition since then, which nothing here reads."""
+    """Return a pod with a condition since then, which nothing here reads."""
     told = pod_pb2.PodCondition(type="Ready", status="True", last_transition_time=meta_pb2.Time(seconds=at))
     return pod_pb2.Pod(status=pod_pb2.PodStatus(conditions=[told]))
 
 
 def running(at: int) -> pod_pb2.Pod:
-    """A pod with a container that runs since then, which nothing here reads."""
+    """Return a pod with a container that runs since then, which nothing here reads."""
     state = pod_pb2.ContainerState(
         running=pod_pb2.ContainerStateRunning(started_at=meta_pb2.Time(seconds=at))
     )

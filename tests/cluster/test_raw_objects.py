@@ -55,7 +55,7 @@ def known(ask: Callable[[], bytes]) -> Any:
 
 
 def stored(fake: FakeApiServer, kind: str, name: str) -> dict[str, Any]:
-    """The object without its type."""
+    """Return the object without its type."""
     found = fake.get(kind, name)
     assert found is not None
     return {key: value for key, value in found.items() if key not in ("kind", "apiVersion")}

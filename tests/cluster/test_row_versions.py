@@ -122,22 +122,22 @@ class Watched:
                 assert now == before
 
     def uid(self, at: int) -> str:
-        """One of the pods that are there, or of none."""
+        """Return one of the pods that are there, or of none."""
         known = sorted(self.state.snapshot.pods.records)
         return known[at % len(known)] if known else "nobody"
 
     def node(self, at: int) -> str:
-        """One of the nodes that are there."""
+        """Return one of the nodes that are there."""
         known = sorted(self.state.snapshot.nodes.index)
         return known[at % len(known)] if known else ""
 
     def waits(self, uid: str) -> bool:
-        """Whether the pod is there, without a node."""
+        """Return whether the pod is there, without a node."""
         record = self.state.snapshot.pods.get(uid)
         return record is not None and not record.node_name
 
     def new_name(self) -> str:
-        """A name that no pod has had."""
+        """Return a name that no pod has had."""
         self._pods += 1
         return f"new-{self._pods}"
 
@@ -223,7 +223,7 @@ def nominated(at: int, node: str) -> Step:
 
 
 def on_a_copy(copy: Callable[[State], State], change: Callable[[Watched], None]) -> Step:
-    """A change of a private copy, which has no sources; then on with the original."""
+    """Return a change of a private copy, which has no sources; then on with the original."""
 
     def step(watched: Watched) -> None:
         original = watched.state
@@ -312,7 +312,7 @@ def test_everything_in_the_tables_is_known_as_of_a_row_or_of_all() -> None:
 
 
 def waiting(name: str = "x", node: str = "a", **changed: Any) -> Pod:
-    """A pod that is nominated for a node."""
+    """Return a pod that is nominated for a node."""
     status = {"nominatedNodeName": node} if node else {}
     fields = {"requests": {"cpu": "1"}, "metadata": {"uid": name}, "spec": {"priority": 10}, **changed}
     return make_pod(name, status=status, **fields)

@@ -13,7 +13,7 @@ Step = Put | Remove | list[Node | Pod] | tuple[Pod, str] | str
 
 
 def steps() -> st.SearchStrategy[Step]:
-    """A change, a full load, an assumption, or taking one back."""
+    """Return a change, a full load, an assumption, or taking one back."""
     return st.one_of(
         changes(),
         changes(),

@@ -60,7 +60,7 @@ def serving(tls: ssl.SSLContext) -> Iterator[tuple[Server, str]]:
 
 
 def server_context(pair: Pair, clients: Authority | None = None, **settings: Any) -> ssl.SSLContext:
-    """A server's context, which wants a certificate of ``clients`` if there are such."""
+    """Return a server's context, which wants a certificate of ``clients`` if there are such."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
     if clients is not None:

@@ -49,7 +49,7 @@ class HelloWorldPluginArgs:
 
 
 def in_tree() -> Catalog:
-    """Every plugin of kube-scheduler; those with arguments are supported, the others are not."""
+    """Return every plugin of kube-scheduler; those with arguments are supported, the others are not."""
     return with_plugins()
 
 
@@ -62,12 +62,12 @@ def _described() -> dict[str, PluginDescription]:
 
 
 def plugin(name: str, *points: str, args: type[Any] | None = None) -> PluginDescription:
-    """An out-of-tree plugin."""
+    """Return an out-of-tree plugin."""
     return PluginDescription(name, frozenset(points), args)
 
 
 def with_plugins(*plugins: PluginDescription) -> Catalog:
-    """The in-tree plugins and others."""
+    """Return the in-tree plugins and others."""
     return Catalog(_described() | {description.name: description for description in plugins}, UPSTREAM)
 
 

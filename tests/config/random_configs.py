@@ -27,7 +27,7 @@ _RESOURCES = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "example.
 
 
 def random_configuration(seed: int, release: str = DEFAULT_KUBE_VERSION) -> Document:
-    """A valid v1 configuration of a release."""
+    """Return a valid v1 configuration of a release."""
     catalog = in_tree().of_release(KubeVersion.parse(release))
     rng = random.Random(seed)
     document: Document = {

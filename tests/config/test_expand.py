@@ -27,7 +27,7 @@ def loaded(*profiles: Document, **fields: Any) -> Configuration:
 
 
 def only(*names: str, **weights: int) -> Document:
-    """A multiPoint section with nothing of the defaults but what every profile needs."""
+    """Return a multiPoint section with nothing of the defaults but what every profile needs."""
     return enabled(*ESSENTIAL, *names, disabled=("*",), **weights)
 
 

@@ -56,7 +56,7 @@ POLICY: dict[str, Any] = {
 
 
 def spoilt(value: Any, rng: random.Random) -> Any:
-    """The document with one value somewhere in it replaced by junk, or a field added."""
+    """Return the document with one value somewhere in it replaced by junk, or a field added."""
     if rng.random() < 0.25 or not isinstance(value, dict | list) or not value:
         return rng.choice(JUNK)
     if isinstance(value, list):

@@ -95,7 +95,7 @@ GOOD: dict[str, Any] = {
 
 
 def changed(good: Verb, **members: Any) -> Verb:
-    """The right answer, with other fields."""
+    """Return the right answer, with other fields."""
     return lambda body: {**good(body), **{name: _called(value, body) for name, value in members.items()}}
 
 

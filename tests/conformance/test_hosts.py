@@ -66,7 +66,7 @@ class Spoiled(PluginHost):
 
 
 def having(**fields: Any) -> Spoil:
-    """The right answer, with other fields; a function gets the right answer."""
+    """Return the right answer, with other fields; a function gets the right answer."""
 
     def spoil(request: Any, context: grpc.ServicerContext, right: Answered) -> Message:
         answer: Message = right(request, context)
@@ -80,7 +80,7 @@ def having(**fields: Any) -> Spoil:
 
 
 def in_place(change: Callable[[Any], object]) -> Spoil:
-    """The right answer, changed."""
+    """Return the right answer, changed."""
 
     def spoil(request: Any, context: grpc.ServicerContext, right: Answered) -> Message:
         answer: Message = right(request, context)

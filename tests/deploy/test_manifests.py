@@ -343,7 +343,7 @@ def test_network_policies_of_the_chart_are_on_until_somebody_switches_them_off()
 
 
 def selected(labels: Manifest) -> bool:
-    """Whether a pod of the overlays has these labels."""
+    """Return whether a pod of the overlays has these labels."""
     kinds = ("Deployment", "DaemonSet")
     templates = [item["spec"]["template"]["metadata"]["labels"] for item in objects(*kinds)]
     return any(labels.items() <= template.items() for template in templates)

@@ -23,7 +23,7 @@ NOW = 1_800_000_000.0
 
 @contextmanager
 def listener(*objects: Any, cluster: str = "", profile: str = "") -> Iterator[str]:
-    """The address of an estimator over these objects."""
+    """Yield the address of an estimator over these objects."""
     with world(*objects) as w, listening(w.backend) as address:
         mooring = Mooring(address)
         answering = Estimator(mooring, cluster, profile, now=lambda: NOW)

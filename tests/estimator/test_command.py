@@ -33,7 +33,7 @@ NODE = make_node("a", allocatable={"cpu": "4", "pods": 3})
 
 @contextmanager
 def command(*flags: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command, and the address that it says it is ready at."""
+    """Yield the command, and the address that it says it is ready at."""
     with subprocess.Popen(
         [sys.executable, "-m", "mooring_estimator", "--listen", "127.0.0.1:0", *flags],
         stdout=subprocess.PIPE,

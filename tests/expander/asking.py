@@ -17,7 +17,7 @@ from tests.service.backends import listening, world
 
 @contextmanager
 def listener(*objects: Any) -> Iterator[str]:
-    """The address of an expander over these objects."""
+    """Yield the address of an expander over these objects."""
     with world(*objects) as w, listening(w.backend) as address:
         mooring = Mooring(address)
         answering = Expander(mooring)

@@ -143,7 +143,7 @@ class FakeClient:
 
 
 def _service(name: str, **calls: tuple[Callable[[Any], Any], type[Message]]) -> grpc.GenericRpcHandler:
-    """A service of mooring.v1 with these calls: what answers, and the type of the request."""
+    """Return a service of mooring.v1 with these calls: what answers, and the type of the request."""
     return grpc.method_handlers_generic_handler(
         f"mooring.v1.{name}",
         {
@@ -206,7 +206,7 @@ def grpc_server(
 
 @contextmanager
 def listening(make_client: Callable[[], Any], **options: Any) -> Iterator[HttpServer]:
-    """An adapter on a port of its own."""
+    """Yield an adapter on a port of its own."""
     server = HttpServer(ExtenderApp(make_client, Options(**options)), "127.0.0.1", 0)
     server.start()
     try:
@@ -300,7 +300,7 @@ async def _one(
 
 
 def question(names: list[Any] | None = None, **fields: Any) -> bytes:
-    """A filter or prioritize question as Go writes it; `fields` replace or add top-level keys."""
+    """Return a filter or prioritize question as Go writes it; `fields` replace or add top-level keys."""
     document = {"Pod": {"metadata": {"name": "p", "namespace": "d", "uid": "u"}}, "Nodes": None} | {
         "NodeNames": ["a", "b", "c"] if names is None else names
     }

@@ -137,7 +137,7 @@ def test_what_kube_scheduler_sends_is_taken_as_it_is(file: Any, monkeypatch: pyt
 
 
 def fields_read(kind: Any, schema: str, path: str) -> Iterator[str]:
-    """The fields that mooring decodes and Go's type has not."""
+    """Yield the fields that mooring decodes and Go's type has not."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         for field in msgspec.structs.fields(kind):
             name = f"{path}.{field.encode_name}"

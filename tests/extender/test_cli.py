@@ -22,7 +22,7 @@ COMMAND = [sys.executable, "-m", "mooring_extender"]
 
 @contextmanager
 def running(*flags: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command, and the URL that it says it is ready at."""
+    """Yield the command, and the URL that it says it is ready at."""
     with subprocess.Popen(
         [*COMMAND, "--listen", "127.0.0.1:0", *flags],
         stdout=subprocess.PIPE,

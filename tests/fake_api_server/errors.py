@@ -15,7 +15,7 @@ class RejectedError(Exception):
         self.retry_after = retry_after
 
     def status(self) -> bytes:
-        """The body."""
+        """Return the body."""
         return json.dumps(
             {
                 "kind": "Status",

@@ -16,12 +16,12 @@ MEDIA_TYPE = "application/vnd.kubernetes.protobuf;stream=watch"
 
 
 def wants_frames(accept: str, kind: Kind) -> bool:
-    """Whether a watch with this Accept header is answered in protobuf; only pods are."""
+    """Return whether a watch with this Accept header is answered in protobuf; only pods are."""
     return accept.startswith(MEDIA_TYPE) and kind.kind == "Pod"
 
 
 def frame_of(line: bytes) -> bytes:
-    """The frame that says what ``line`` does; one that says nothing is a frame that says nothing."""
+    """Return the frame that says what ``line`` does; one that says nothing is a frame that says nothing."""
     try:
         event = json.loads(line)
         type_, item = event["type"], event["object"]

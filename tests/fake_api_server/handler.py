@@ -125,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
         return target.kind
 
     def _done(self, call: Call, target: Target) -> tuple[int, bytes, dict[str, Any] | None]:
-        """Status and body of the answer, and the object if it changed."""
+        """Return status and body of the answer, and the object if it changed."""
         if not target.plural:
             return 200, self._discovery(target.version), None
         if call.method == "POST" and target.plural in REVIEWS:

@@ -67,13 +67,13 @@ class History:
             self._entries.clear()
 
     def all(self, method: str = "", ending: str = "") -> list[Entry]:
-        """The requests of ``method`` whose path ends with ``ending``."""
+        """Return the requests of ``method`` whose path ends with ``ending``."""
         with self._lock:
             entries = list(self._entries)
         return [e for e in entries if method in ("", e.call.method) and e.call.path.endswith(ending)]
 
     def bindings(self) -> list[Entry]:
-        """The bindings, accepted or not."""
+        """Return the bindings, accepted or not."""
         return self.all("POST", "/binding")
 
     def accepted_bindings(self) -> Iterator[tuple[str, str, str]]:

@@ -24,7 +24,7 @@ class People:
     audiences: bool = True
 
     def token_review(self, review: dict[str, Any]) -> dict[str, Any]:
-        """The review with its status."""
+        """Return the review with its status."""
         name = self.tokens.get(review["spec"]["token"])
         if name is None:
             return {**review, "status": {"authenticated": False, "error": "invalid bearer token"}}
@@ -33,7 +33,7 @@ class People:
         return {**review, "status": {"authenticated": True, "user": user, "audiences": confirmed}}
 
     def access_review(self, review: dict[str, Any]) -> dict[str, Any]:
-        """The review with its status."""
+        """Return the review with its status."""
         on = review["spec"].get("resourceAttributes")
         if on is not None:
             plural = "/".join(filter(None, (on["resource"], on["subresource"])))

@@ -22,7 +22,7 @@ POLL_SECONDS = 0.05
 
 
 def listed(store: Store, kind: Kind, namespace: str, query: dict[str, str]) -> bytes:
-    """A list, or the part of one that the query asks for.
+    """Return a list, or the part of one that the query asks for.
 
     Raises:
         RejectedError: 410, ``continue`` is too old.
@@ -117,7 +117,7 @@ def _told(
 
 
 def event_line(type_: str, item: Manifest) -> bytes:
-    """A line of a watch, without its end."""
+    """Return a line of a watch, without its end."""
     return json.dumps({"type": type_, "object": item}).encode()
 
 

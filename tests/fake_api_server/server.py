@@ -142,7 +142,7 @@ class FakeApiServer(Startable):
         return path
 
     def client(self, **options: Any) -> ApiServer:
-        """A client of this server; ``options`` as ``ClientOptions`` has them."""
+        """Return a client of this server; ``options`` as ``ClientOptions`` has them."""
 
         def load() -> Any:
             made = configuration.at(self.url)()
@@ -162,14 +162,14 @@ class FakeApiServer(Startable):
         self.store.delete(known.plural, (namespace or "default" if known.namespaced else "", name))
 
     def get(self, kind: str, name: str, namespace: str = "") -> Manifest | None:
-        """The object as it is."""
+        """Return the object as it is."""
         known = self.kind_of(kind)
         return self.store.get(known.plural, (namespace or "default" if known.namespaced else "", name))
 
     def all(self, kind: str) -> list[Manifest]:
-        """All objects of a kind."""
+        """Return all objects of a kind."""
         return [json.loads(data) for data in self.store.all(self.kind_of(kind).plural)]
 
     def kind_of(self, kind: str) -> Kind:
-        """How the kind is served."""
+        """Return how the kind is served."""
         return next(known for known in self.kinds.values() if known.kind == kind)

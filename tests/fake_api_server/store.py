@@ -66,7 +66,7 @@ class Store:
     _lists: dict[tuple[str, str, int], list[bytes]] = field(default_factory=dict)
 
     def get(self, plural: str, key: Key) -> Manifest | None:
-        """A copy of the object."""
+        """Return a copy of the object."""
         with self.changed:
             data = self._objects.get(plural, {}).get(key)
         return None if data is None else json.loads(data)
@@ -99,13 +99,13 @@ class Store:
         return item
 
     def all(self, plural: str, namespace: str = "") -> list[bytes]:
-        """The objects, in the order of namespace and name."""
+        """Return the objects, in the order of namespace and name."""
         with self.changed:
             items = sorted(self._objects.get(plural, {}).items())
         return [data for key, data in items if namespace in ("", key[0])]
 
     def page(self, plural: str, namespace: str, start: int, limit: int, version: int) -> Page:
-        """A part of the list; ``version`` 0 begins a new one, else that of the first part goes on.
+        """Return a part of the list; ``version`` 0 begins a new one, else that of the first part goes on.
 
         Raises:
             RejectedError: 410, the first part is too old.
@@ -130,7 +130,7 @@ class Store:
         return Page(version, items[start:end], end if remaining else 0, remaining)
 
     def log(self, plural: str) -> list[Event]:
-        """Every change since the last compaction, oldest first."""
+        """Return every change since the last compaction, oldest first."""
         with self.changed:
             return [event for event in self._log if event.plural == plural]
 
@@ -142,7 +142,7 @@ class Store:
             self._lists.clear()
 
     def copy(self) -> Copy:
-        """A backup of it."""
+        """Return a backup of it."""
         with self.changed:
             return Copy(self.version, {plural: kept.copy() for plural, kept in self._objects.items()})
 

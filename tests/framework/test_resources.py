@@ -16,7 +16,7 @@ MIB = 2**20
 
 
 def container(name: str = "c", **fields: Any) -> dict[str, Any]:
-    """A container; ``cpu`` and ``memory`` are its requests."""
+    """Return a container; ``cpu`` and ``memory`` are its requests."""
     names = {"cpu": "cpu", "memory": "memory", "gpu": "example.com/gpu"}
     requests = {names[key]: fields.pop(key) for key in names if key in fields}
     return {"name": name, "image": "x", "resources": {"requests": requests}, **fields}

@@ -40,7 +40,7 @@ def test_everything_says_the_same_name(pattern: str) -> None:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our wheels, as long as no registry has them."""
+    """Return a folder with our wheels, as long as no registry has them."""
     folder = tmp_path_factory.mktemp("wheels")
     for project in (ROOT, ROOT / "clients" / "python"):
         command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, project)

@@ -16,7 +16,7 @@ FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def listed(node: ast.AST, section: str) -> set[str]:
-    """The names in a section of the docstring; one line may list several."""
+    """Return the names in a section of the docstring; one line may list several."""
     assert isinstance(node, ast.ClassDef | FUNCTION)
     found = re.search(rf"^{section}:\n((?: {{4}}.*\n?|\n)+)", ast.get_docstring(node) or "", re.MULTILINE)
     lines = re.findall(r"^ {4}(\w[\w, ]*?):", found.group(1), re.MULTILINE) if found else ()

@@ -48,7 +48,7 @@ UV = Path(sys.executable).with_name("uv")
 
 
 def plain_environment() -> dict[str, str]:
-    """The environment without COLUMNS, which is set where tests run in parallel."""
+    """Return the environment without COLUMNS, which is set where tests run in parallel."""
     return {name: value for name, value in os.environ.items() if name != "COLUMNS"}
 
 
@@ -60,7 +60,7 @@ def run(*command: str | Path, cwd: Path, path: Path | None = None) -> subprocess
 
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tutorial's folder; the package is installed in its folder ``installed``."""
+    """Return the tutorial's folder; the package is installed in its folder ``installed``."""
     folder = tmp_path_factory.mktemp("tutorial")
     for name in TUTORIAL:
         (folder / name).write_text(FILES[name])
@@ -121,7 +121,7 @@ def test_the_check_finds_no_fault_in_a_recipe(
 
 
 def started() -> Iterator[tuple[str, str]]:
-    """The commands of the first story, each with its output."""
+    """Yield the commands of the first story, each with its output."""
     for block in re.findall(r"^```console\n(.*?)^```$", PAGES["start"], re.DOTALL | re.MULTILINE):
         command, _, output = block.removeprefix("$ ").partition("\n")
         yield command, output
@@ -210,7 +210,7 @@ def test_the_decision_shown_is_the_real_one(capsys: pytest.CaptureFixture[str]) 
 
 
 def shell_lines(text: str) -> list[str]:
-    """The commands of the console blocks in ``text``, without their comments."""
+    """Return the commands of the console blocks in ``text``, without their comments."""
     blocks = re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     return re.findall(r"^\$ (.*?)(?: +#.*)?$", "".join(blocks), re.MULTILINE)
 
@@ -265,7 +265,7 @@ def test_the_generators_are_pinned_or_told() -> None:
 
 
 def commands() -> Iterator[str]:
-    """The commands and flags of the tables."""
+    """Yield the commands and flags of the tables."""
     for first in re.findall(r"^\| (`.*?`) \|", PAGES["commands"], re.MULTILINE):
         yield from re.findall(r"`(.*?)`", first)
 
@@ -293,7 +293,7 @@ def test_the_second_schedulers_configuration_is_valid(
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """The address of a server on the embedded sample cluster."""
+    """Yield the address of a server on the embedded sample cluster."""
     with serving() as started:
         yield started.address("grpc")
 

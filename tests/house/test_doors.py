@@ -33,7 +33,7 @@ def module_of(file: Path) -> str:
 
 
 def opened() -> Iterator[tuple[str, str]]:
-    """The module and the class of each listener that is opened."""
+    """Yield the module and the class of each listener that is opened."""
     for file in SOURCES:
         text = file.read_text()
         if not any(f"{name}(" in text for name in OPENERS):

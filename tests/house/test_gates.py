@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "feature-gates.md"
 
 
 def rows() -> dict[str, set[str]]:
-    """The gates of each row of the page's first table."""
+    """Return the gates of each row of the page's first table."""
     table = PAGE.read_text().partition("|---|---|\n")[2].partition("\n\n")[0]
     lines = [line.split(" | ") for line in table.splitlines()]
     return {what.strip("| "): set(re.findall(r"`(\w+)`", gates)) for what, gates in lines}

@@ -52,7 +52,7 @@ class Image:
 
 
 def build_stage() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile's first stage, continuation lines joined."""
+    """Return the instructions of the Dockerfile's first stage, continuation lines joined."""
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     stages = [number for number, line in enumerate(lines) if line.startswith("FROM ")]
@@ -98,7 +98,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the source distribution, and the wheel that was built from it."""
+    """Return a folder with the source distribution, and the wheel that was built from it."""
     folder = tmp_path_factory.mktemp("dist")
     done = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT],

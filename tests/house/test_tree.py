@@ -143,7 +143,7 @@ def lines_in(file: Path) -> int:
 
 
 def module_of(file: Path) -> str:
-    """The dotted name: ``server`` and ``adapters`` are roots."""
+    """Return the dotted name: ``server`` and ``adapters`` are roots."""
     names = file.relative_to(ROOT).with_suffix("").parts[1:]
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
@@ -195,7 +195,7 @@ def judged_times(function: ast.AST) -> Iterator[int]:
 
 
 def may_read_a_clock(file: Path) -> bool:
-    """Whether its text has a call of a clock at all: to parse a file takes a hundred times as long."""
+    """Return whether its text has a call of a clock at all: to parse a file takes a hundred times as long."""
     return re.search(rf"\b(?:{'|'.join(CLOCKS)})\(", text_of(file)) is not None
 
 

@@ -121,7 +121,7 @@ def test_what_follows_an_answer_belongs_to_no_request() -> None:
 
 @contextmanager
 def passing_on(target: str, tls: ssl.SSLContext) -> Iterator[str]:
-    """A proxy with TLS that opens one tunnel."""
+    """Yield a proxy with TLS that opens one tunnel."""
 
     def pass_on(listener: socket.socket) -> None:
         accepted, _ = listener.accept()

@@ -50,7 +50,7 @@ GPU = "example.com/gpu"
 
 
 def nodes(seed: int, cpu: int, memory: int, *, lacking: bool, step: int = 1) -> NodeView:
-    """Each ``step``-th of nodes of any sizes, more or less full, some of them overcommitted."""
+    """Return each ``step``-th of nodes of any sizes, more or less full, some of them overcommitted."""
     numbers = np.random.default_rng(seed)
     sizes = np.array([[cpu], [memory], [cpu], [110], [8]])
     shape = (5, FEWEST_NODES)
@@ -62,7 +62,7 @@ def nodes(seed: int, cpu: int, memory: int, *, lacking: bool, step: int = 1) -> 
 
 
 def table_of(allocatable: Int64s, requested: Int64s, non_zero: Int64s) -> NodeTable:
-    """A table with these columns."""
+    """Return a table with these columns."""
     return NodeTable(
         resource_index={name: at for at, name in enumerate((CPU, MEMORY, EPHEMERAL_STORAGE, PODS, GPU))},
         alive=np.ones(allocatable.shape[1], np.bool_),
@@ -270,7 +270,7 @@ Ratings = tuple[tuple[Any, int], tuple[Any, int]]
 
 
 def both_ratings(cpu: int, memory: int, args: NodeResourcesFitArgs | None = None) -> Ratings:
-    """The ratings of a pod that asks for so much, with their weights."""
+    """Return the ratings of a pod that asks for so much, with their weights."""
     pod = make_pod(requests={"cpu": f"{cpu}m", "memory": memory})
     fit, balanced = make(NodeResourcesFit, args), make(NodeResourcesBalancedAllocation)
     return (fit.scorer(pod), 3), (balanced.scorer(pod), 2)

@@ -24,7 +24,7 @@ Entry = TypeVar("Entry")
 
 
 def read(file: Path, kind: type[Entry]) -> list[Entry]:
-    """Every line of a ledger; none if there is no ledger yet."""
+    """Return every line of a ledger; none if there is no ledger yet."""
     if not file.exists():
         return []
     decode = msgspec.json.Decoder(kind).decode

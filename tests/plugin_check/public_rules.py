@@ -31,13 +31,13 @@ GPU = "nvidia.com/gpu"
 
 
 def requested(pod: Pod, resource: str) -> int:
-    """The requests of all containers: CPU in thousandths, other resources in units."""
+    """Return the requests of all containers: CPU in thousandths, other resources in units."""
     unit = millis if resource == "cpu" else units
     return sum(unit(parse_quantity(each.resources.requests.get(resource, 0))) for each in pod.spec.containers)
 
 
 def number(text: str | None) -> float | None:
-    """The number that ``text`` is; None for any other."""
+    """Return the number that ``text`` is; None for any other."""
     try:
         found = float(text or "")
     except ValueError:
@@ -262,7 +262,7 @@ class NodeGroup(FilterPlugin[NodeGroupArgs], ScorePlugin[NodeGroupArgs], Pure):
 
 
 def the_hour() -> Mapping[str, int]:
-    """The hour of the day, under a name that no node has."""
+    """Return the hour of the day, under a name that no node has."""
     return {"-": datetime.now(UTC).hour}
 
 

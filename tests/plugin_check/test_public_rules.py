@@ -38,7 +38,7 @@ def subject(kind: type[Plugin[Any]]) -> Subject:
 
 
 def node(number: int, dice: random.Random) -> Node:
-    """A node with everything that some rule reads."""
+    """Return a node with everything that some rule reads."""
     labels = {
         "kubernetes.io/hostname": f"n{number}",
         "topology.kubernetes.io/region": f"region-{number % 4}",
@@ -65,7 +65,7 @@ def node(number: int, dice: random.Random) -> Node:
 
 
 def pod(name: str, on: str = "") -> Pod:
-    """A pod that asks for everything that some rule looks for."""
+    """Return a pod that asks for everything that some rule looks for."""
     labels = {
         "app": "a",
         "volcano.sh/job-name": "j",
@@ -84,7 +84,7 @@ def pod(name: str, on: str = "") -> Pod:
 
 
 def cluster(size: int) -> list[ClusterObject]:
-    """Nodes of many sorts, a few pods there, and one that waits."""
+    """Return nodes of many sorts, a few pods there, and one that waits."""
     dice = random.Random(1)
     nodes = [node(number, dice) for number in range(size)]
     placed = [pod(f"p{number}", f"n{10 * number + 1}") for number in range(size // 50)]
@@ -97,7 +97,7 @@ def followed(kind: type[Plugin[Any]], size: int) -> Following:
 
 
 def row(kind: type[Plugin[Any]], found: Following) -> str:
-    """A line of the page's table."""
+    """Return a line of the page's table."""
     source = (inspect.getdoc(kind) or "").partition(". ")[2].rstrip(".")
     calls = ", ".join(f"{name} {first:,.0f}" for name, (first, _) in found.calls.items())
     reads = ", ".join(f"`{read}`" for read in found.reads if not read.startswith("offered"))

@@ -73,7 +73,7 @@ WRONG: dict[type[HostedPlugin], str] = {
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """A host with all of them."""
+    """Yield a host with all of them."""
     where = f"unix:{tmp_path}/host.sock"
     with serving(where, SpoiledHost([*RIGHT, *WRONG])):
         yield where

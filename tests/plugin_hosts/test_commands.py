@@ -20,7 +20,7 @@ ADDRESS = "unix:{}/host.sock"
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Path]:
-    """A folder with a host, a cluster, a pod and a configuration that names the host."""
+    """Yield a folder with a host, a cluster, a pod and a configuration that names the host."""
     server = serve([RackHosted], ADDRESS.format(tmp_path), version="1")
     zone = "topology.kubernetes.io/zone"
     nodes = [node_manifest(f"n{at}", labels={zone: f"r{at}"}) for at in (1, 2)]

@@ -18,7 +18,7 @@ STEPS = {"process": 12, "stuck": 12, "sessions": 15}
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[type[Any]]]:
-    """Every rule, from one host."""
+    """Yield every rule, from one host."""
     folder = tmp_path_factory.mktemp("host")
     hosted = [kind for _, kind in EVERY.values()]
     with hosting(folder, *hosted) as host:

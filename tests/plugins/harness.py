@@ -68,7 +68,7 @@ def make(
     state: State | None = None,
     waiting: WaitingPods | None = None,
 ) -> P:
-    """A plugin with its default arguments unless given, over a state of its own unless given."""
+    """Return a plugin with its default arguments unless given, over a state of its own unless given."""
     if args is None and kind.Args is not None:
         args = kind.Args()
     state = state or State()
@@ -85,7 +85,7 @@ def make(
 
 
 def cluster(*objects: Node | Pod) -> NodeView:
-    """All nodes, last row first, so that a row taken for a position is found out."""
+    """Return all nodes, last row first, so that a row taken for a position is found out."""
     state = State()
     state.replace("test", objects)
     return NodeView(state.snapshot, state.snapshot.nodes.rows()[::-1].copy())
@@ -110,17 +110,17 @@ def verdicts(plugin: FilterPlugin[Any], pod: Pod, nodes: NodeView) -> dict[str, 
 
 
 def reasons(plugin: FilterPlugin[Any], pod: Pod, nodes: NodeView) -> Mapping[str, tuple[str, ...]]:
-    """The reasons per node; none for a node that passes."""
+    """Return the reasons per node; none for a node that passes."""
     return {name: status.reasons for name, status in verdicts(plugin, pod, nodes).items()}
 
 
 def raw_scores(plugin: ScorePlugin[Any], pod: Pod, nodes: NodeView) -> dict[str, int]:
-    """The raw score of each node, PreScore first when the plugin has one."""
+    """Return the raw score of each node, PreScore first when the plugin has one."""
     return scored(plugin, pod, nodes)[0]
 
 
 def final_scores(plugin: ScorePlugin[Any], pod: Pod, nodes: NodeView) -> dict[str, int]:
-    """The normalised score of each node."""
+    """Return the normalised score of each node."""
     return scored(plugin, pod, nodes)[1]
 
 

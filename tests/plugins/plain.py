@@ -161,7 +161,9 @@ def most_allocated(pod: Pod, node: NodeInfo, weights: Weights) -> int:
 
 
 def on_shape(shape: Sequence[tuple[int, int]], percent: int) -> int:
-    """The broken line through the points (utilization, score 0..10), cut towards zero from the left point."""
+    """Return the broken line through the points (utilization, score 0..10), cut towards zero from the left
+    point.
+    """
     if percent <= shape[0][0]:
         return shape[0][1] * 10
     for (left, low), (right, high) in itertools.pairwise(shape):

@@ -155,13 +155,13 @@ def claim(name: str, expression: str = "", holds: str = "", pool: str = "n1", **
 
 
 def shared(claim: Manifest, pod: str) -> Manifest:
-    """The claim, as a pod uses it; kube-scheduler takes the devices of one that no pod uses."""
+    """Return the claim, as a pod uses it; kube-scheduler takes the devices of one that no pod uses."""
     users = [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}]
     return {**claim, "status": {**claim["status"], "reservedFor": users}}
 
 
 def devices(*several: Manifest, name: str = "n1-gpus", slices: int = 1, **spec: Any) -> list[Manifest]:
-    """The class gpu, and a slice of the node n1 with these devices."""
+    """Return the class gpu, and a slice of the node n1 with these devices."""
     pool = {"name": "n1", "generation": 1, "resourceSliceCount": slices}
     fields = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, **spec}
     listed = {"devices": list(several)} if several else {}

@@ -18,14 +18,14 @@ NODES = (node_manifest("a", labels={ZONE: "x"}), node_manifest("b", labels={ZONE
 
 
 def view(*manifests: Manifest) -> NodeView:
-    """All nodes of the cluster that the manifests describe."""
+    """Return all nodes of the cluster that the manifests describe."""
     state = State()
     state.replace("test", objects_from(manifests).objects)
     return NodeView(state.snapshot, state.snapshot.nodes.rows()[::-1].copy())
 
 
 def using(*volumes: str | Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-    """The fields of a pod with these volumes; a text stands for the claim of that name."""
+    """Return the fields of a pod with these volumes; a text stands for the claim of that name."""
     named = [
         {"name": f"v{at}", **({"persistentVolumeClaim": {"claimName": v}} if isinstance(v, str) else v)}
         for at, v in enumerate(volumes)
@@ -50,7 +50,7 @@ def claim(
     metadata: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> Manifest:
-    """A claim; one with a volume is bound."""
+    """Return a claim; one with a volume is bound."""
     annotations = {"annotations": BOUND} if volume else {}
     return {
         "apiVersion": "v1",
@@ -77,7 +77,7 @@ def volume(
     metadata: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> Manifest:
-    """A volume of a CSI driver; ``zone`` is the only one that it is reached from."""
+    """Return a volume of a CSI driver; ``zone`` is the only one that it is reached from."""
     condition = {"key": ZONE, "operator": "In", "values": [zone]}
     terms = {"required": {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}}
     return {
@@ -110,7 +110,7 @@ def storage_class(
 
 
 def csi_node(name: str, migrated: str = "", **limits: int | None) -> Manifest:
-    """The drivers of a node with their limits; the underscores of a name stand for dots."""
+    """Return the drivers of a node with their limits; the underscores of a name stand for dots."""
     drivers = [
         {"name": driver.replace("_", "."), "nodeID": "id"}
         | ({} if count is None else {"allocatable": {"count": count}})

@@ -52,7 +52,7 @@ def amounts(most: int) -> st.SearchStrategy[int]:
 
 
 def quantities(most: int = HUGE) -> st.SearchStrategy[dict[str, Any]]:
-    """Requests, or what a node offers, of some resources."""
+    """Return requests, or what a node offers, of some resources."""
     return st.fixed_dictionaries(
         {},
         optional={
@@ -156,7 +156,7 @@ def placed_pods(draw: st.DrawFn) -> list[Pod]:
 
 @st.composite
 def pods(draw: st.DrawFn) -> Pod:
-    """A pending pod that uses a bit of everything."""
+    """Return a pending pod that uses a bit of everything."""
     spec = {
         "containers": draw(containers(HUGE // 4)),
         "tolerations": draw(st.lists(TOLERATIONS, max_size=3)),

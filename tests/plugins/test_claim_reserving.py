@@ -52,7 +52,7 @@ def devices_world(*objects: dict[str, Any]) -> Iterator[World]:
 
 
 def place(world: World, pod: Pod) -> str:
-    """The node, or why there is none."""
+    """Return the node, or why there is none."""
     placement = world.committer.place_pod(pod, world.engine.profile(), ALL_NODES)
     if placement.status.ok:
         return placement.choice.node_name or ""
@@ -237,7 +237,7 @@ OF_GROUP = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g
 
 @contextmanager
 def group_world(*objects: dict[str, Any], gates: dict[str, bool] = GROUP_GATES) -> Iterator[World]:
-    """A group that names two claims: one that is made from a template, and one that is there."""
+    """Yield a group that names two claims: one that is made from a template, and one that is there."""
     with committing(DynamicResources, gates=gates, without={"resource.k8s.io/v1beta2"}) as world:
         named = [
             {"name": "own", "resourceClaimTemplateName": "t"},
@@ -332,7 +332,9 @@ MADE = "resource.kubernetes.io/extended-resource-claim"
 
 
 def wanting(name: str, *init: int, gpus: int = 1, **spec: Any) -> dict[str, Any]:
-    """A pod that asks for devices by a resource's name, its init containers for as many as they say."""
+    """Return a pod that asks for devices by a resource's name, its init containers for as many as
+    they say.
+    """
 
     def container(name: str, count: int) -> dict[str, Any]:
         amounts = {"example.com/gpu": str(count)}

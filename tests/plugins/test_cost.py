@@ -111,7 +111,7 @@ def _placed(kind: Pod, at: int, *, own_labels: bool) -> Pod:
 
 
 def _instructions(engine: Engine, pod: Pod) -> int:
-    """How many Python instructions the decision takes."""
+    """Return how many Python instructions the decision takes."""
     count = 0
 
     def trace(frame: FrameType, event: str, _argument: object) -> Any:
@@ -195,7 +195,7 @@ def test_a_label_that_each_placed_pod_has_of_its_own_costs_nothing(
 
 
 def _with_attached(pods: int) -> Engine:
-    """A cluster in which each pod has a volume of its own, of a driver that nodes have a limit for."""
+    """Return a cluster in which each pod has a volume of its own, of a driver that nodes have a limit for."""
     placed = [
         pod_manifest(f"p{at}", node=f"n{at % (NODES - SPARE)}", spec=_claiming(f"c{at}"))
         for at in range(pods)

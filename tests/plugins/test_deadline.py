@@ -82,7 +82,7 @@ class EachNodeScore(ScorePlugin[None]):
 
 
 def _engine(objects: Sequence[Manifest] = (), plugins: Sequence[type[Plugin[Any]]] = ()) -> Engine:
-    """Nodes with a taint each, and a placed pod on each that leaves one CPU of four."""
+    """Return nodes with a taint each, and a placed pod on each that leaves one CPU of four."""
     soft = [{"key": "soft", "value": "x", "effect": "PreferNoSchedule"}]
     nodes = [make_node(name, labels={ZONE: name}, taints=soft, allocatable={"pods": 9}) for name in NODES]
     placed = [make_pod(f"on-{name}", node=name, requests={"cpu": 3}) for name in NODES]
@@ -128,7 +128,7 @@ def _claimed(name: str) -> Manifest:
 
 
 def _volumes() -> list[Manifest]:
-    """A claim for each of MANY volumes, all of them bound."""
+    """Return a claim for each of MANY volumes, all of them bound."""
     found = []
     for at in range(MANY):
         source = {"driver": "disk.example", "volumeHandle": f"v{at}"}

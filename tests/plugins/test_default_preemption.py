@@ -30,7 +30,7 @@ def node(name: str, cpu: str = "2", **fields: Any) -> Manifest:
 
 
 def placed(name: str, on: str, priority: int, cpu: str = "1", **fields: Any) -> Manifest:
-    """A pod on a node. Those without a start count as started last."""
+    """Return a pod on a node. Those without a start count as started last."""
     start = fields.pop("start", None)
     status = {
         "phase": "Running",
@@ -402,7 +402,7 @@ def test_cheapest(candidates: list[Candidate], best: tuple[str, ...]) -> None:
 
 
 def ordered(*pods: Pod, in_order: bool = True) -> list[int]:
-    """Which of the pods comes first, second and so on."""
+    """Return which of the pods comes first, second and so on."""
     units = [VictimUnit.of((pod,), pod.priority, NOW, place) for place, pod in enumerate(pods)]
     names = [id(pod) for pod in pods]
     return [names.index(id(pod)) for pod in pods_of(by_importance(units, in_order=in_order))]

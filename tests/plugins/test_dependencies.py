@@ -84,7 +84,7 @@ NAMING = st.sampled_from(
 
 @st.composite
 def pods(draw: st.DrawFn) -> Pod:
-    """A pending pod that uses a bit of everything."""
+    """Return a pending pod that uses a bit of everything."""
     affinity = {"nodeAffinity": draw(strategies.NODE_AFFINITIES), **draw(POD_AFFINITIES)}
     naming = draw(NAMING)
     if naming is not None:

@@ -40,7 +40,7 @@ def gpu_world(*, known: bool = True) -> Iterator[World]:
 
 
 def reserved_in_turn(world: World, *names: str) -> Sequence[str | None]:
-    """The nodes of those that got a reservation in one step."""
+    """Return the nodes of those that got a reservation in one step."""
     uids = [f"uid-{name}" for name in names]
     like = world.pod(names[0]), world.engine.profile()
     placed = world.committer.place_reserved_in_turn([like], [0] * len(names), names, uids, owner="me")
@@ -48,7 +48,7 @@ def reserved_in_turn(world: World, *names: str) -> Sequence[str | None]:
 
 
 def begun_in_turn(world: World, *names: str) -> list[str]:
-    """How the bindings of those ended that got their places in one step, once a class had come."""
+    """Return how the bindings of those ended that got their places in one step, once a class had come."""
     pods = [world.pod(name) for name in names]
     like = pods[0], world.engine.profile()
     placed = world.committer.begin_placing_in_turn([like], [0] * len(names), pods, None)

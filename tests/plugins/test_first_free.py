@@ -81,7 +81,7 @@ def in_full(patch: pytest.MonkeyPatch) -> None:
 
 
 def alone(device: Manifest, *held: tuple[int, Manifest], on: bool = True) -> example:
-    """A case with one device, and all gates on or off."""
+    """Return a case with one device, and all gates on or off."""
     rest = {"late": [], "asked": [exactly()], "pool": {"name": "b"}, "kube": "1.37"}
     return example(devices=[device], held=[*held], switched=dict.fromkeys(GATES, on), **rest)
 

@@ -49,7 +49,7 @@ SHAPE: frozenset[Key] = frozenset({(NODES,), (COLUMNS, "alive"), (COLUMNS, "capa
 
 
 def cluster_of(dice: Random) -> State:
-    """A cluster in which something of every kind has happened."""
+    """Return a cluster in which something of every kind has happened."""
     cluster, state = Cluster(Scene.of(dice, most_nodes=12)), State()
     state.apply("test", cluster.begin(dice))
     for _ in range(8):
@@ -58,7 +58,7 @@ def cluster_of(dice: Random) -> State:
 
 
 def needed(kind: type[Plugin[Any]], pod: Pod, state: State, *, notes: bool) -> dict[Key, Part]:
-    """The part of the cluster behind each read of the points up to Score.
+    """Return the part of the cluster behind each read of the points up to Score.
 
     Without ``notes`` the points of Score find nothing of those before, as in a profile that lacks these.
     """
@@ -91,7 +91,7 @@ def needed(kind: type[Plugin[Any]], pod: Pod, state: State, *, notes: bool) -> d
 
 
 def part_of(key: Key) -> Part:
-    """The part of the cluster that is read under ``key``."""
+    """Return the part of the cluster that is read under ``key``."""
     reads = Reads()
     reads.note([key])
     parts = reads.dependencies(pod_of({}, "any")).parts

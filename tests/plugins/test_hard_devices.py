@@ -36,7 +36,7 @@ def test_hard_inputs_end_in_few_steps(kind: str, seed: int, monkeypatch: pytest.
 
 
 def small(seed: int) -> Draft:
-    """A few devices of few kinds, and requests that can have them, or just can't."""
+    """Return a few devices of few kinds, and requests that can have them, or just can't."""
     draft, pick = Draft(random.Random(seed)), random.Random(seed)
     counted, taint = pick.random() < 0.4, [{"key": "hot", "effect": "NoSchedule"}]
     if counted:

@@ -120,7 +120,7 @@ class World:
         return [self.engine.place(pod, profile, ALL_NODES, seed=3).node_name for pod in pods]
 
     def place_batch(self, pods: list[Pod]) -> list[str | None]:
-        """As many of equal pods in one step as can be, the rest one after the other."""
+        """Return as many of equal pods in one step as can be, the rest one after the other."""
         own = [pod.metadata.name for pod in pods], [pod.metadata.uid for pod in pods]
         templates = [(pods[0], self.engine.profile())]
         placed = list(self.engine.place_batch(templates, [0] * len(pods), *own, seed=3).names)

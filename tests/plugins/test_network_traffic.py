@@ -291,7 +291,7 @@ def test_nodes_are_found_by_name_or_address(prometheus: StubPrometheus) -> None:
 
 
 def refreshing(bench: Bench, prometheus: StubPrometheus, **args: Any) -> tuple[NetworkTraffic, Filler]:
-    """A plugin whose source was called once; the next refresh is the test's."""
+    """Return a plugin whose source was called once; the next refresh is the test's."""
     given = {"refresh_period": timedelta(hours=1), "max_age": timedelta(hours=1), **args}
     plugin = NetworkTraffic(
         NetworkTrafficArgs(prometheus_address=prometheus.address, **given), bench.handle()

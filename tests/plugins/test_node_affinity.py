@@ -178,7 +178,7 @@ def test_pre_filter(pod: Pod, expected: PreFilterResult | Status) -> None:
 
 
 def added(required: str = "", preferred: int = 0) -> NodeAffinityArgs:
-    """An added affinity to ``zone``: a required value, and a weight for zone b."""
+    """Return an added affinity to ``zone``: a required value, and a weight for zone b."""
 
     def in_zone(value: str) -> NodeSelectorTerm:
         return NodeSelectorTerm(match_expressions=(NodeSelectorRequirement("zone", "In", (value,)),))

@@ -210,7 +210,7 @@ def said_of(plugin: NodeVolumeLimits, state: State, names: str = "nm") -> list[d
 
 
 def rebuilt(state: State) -> State:
-    """A state that has had no other objects than those that are there now."""
+    """Return a state that has had no other objects than those that are there now."""
     nodes, pods, objects = state.snapshot.nodes, state.snapshot.pods, state.snapshot.objects
     others = [item for kind in objects.kinds for item in objects.all(kind)]
     fresh = State()

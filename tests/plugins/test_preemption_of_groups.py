@@ -29,7 +29,7 @@ def group(name: str = "g", mode: str | None = "all", priority: int = 0) -> Manif
 
 
 def grouped(name: str, on: str, priority: int, group: str = "g", **fields: Any) -> Manifest:
-    """A pod of a group on a node."""
+    """Return a pod of a group on a node."""
     pod = placed(name, on, priority, **fields)
     pod["spec"]["schedulingGroup"] = {"podGroupName": group}
     return pod

@@ -18,7 +18,7 @@ OF_EACH_KIND = 15
 
 
 def declared() -> set[str]:
-    """The kinds that plugins read, and those that are always there."""
+    """Return the kinds that plugins read, and those that are always there."""
     classes = (registration.factory() for registration in installed_registry())
     return {"Node", "Pod"} | {kind.__name__ for made in classes for kind in getattr(made, "reads", ())}
 
@@ -42,7 +42,7 @@ class OfScenario(msgspec.Struct):
 
 
 def vectors() -> Iterator[Manifest]:
-    """A few recorded decisions with objects of each kind."""
+    """Yield a few recorded decisions with objects of each kind."""
     seen: Counter[str] = Counter()
     glance = msgspec.json.Decoder(OfScenario)
     for line in read_lines(vectors_of(NEWEST)):

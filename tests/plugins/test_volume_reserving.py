@@ -70,7 +70,7 @@ def bind_claim(fake: FakeApiServer, pending: dict[str, Any], volume_name: str) -
 
 @contextmanager
 def volumes_world(controller: Controller, *objects: dict[str, Any]) -> Iterator[World]:
-    """Objects at the API server, and a controller that looks after claims."""
+    """Yield objects at the API server, and a controller that looks after claims."""
     stopped = threading.Event()
 
     def control(fake: FakeApiServer) -> None:
@@ -91,7 +91,7 @@ def volumes_world(controller: Controller, *objects: dict[str, Any]) -> Iterator[
 
 
 def place(world: World, pod: Pod) -> str:
-    """The node, or why there is none."""
+    """Return the node, or why there is none."""
     placement = world.committer.place_pod(pod, world.engine.profile(), ALL_NODES)
     return (placement.choice.node_name or "") if placement.status.ok else placement.status.message
 

@@ -55,7 +55,7 @@ def _thread_time(recorder: Recorder) -> float:
 
 
 def recorded_world() -> AbstractContextManager[World]:
-    """Nodes that take many pods, and decisions that are remembered."""
+    """Return nodes that take many pods, and decisions that are remembered."""
     nodes = (make_node(f"n{at}", allocatable=ROOM) for at in range(NODES))
     return world(*nodes, remembering=REMEMBERED)
 

@@ -50,7 +50,7 @@ def churned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def contents(state: State) -> tuple[object, ...]:
-    """All that a state has: nodes by row, pods with their rows, and other objects."""
+    """Return all that a state has: nodes by row, pods with their rows, and other objects."""
     tables = state.snapshot
     nodes = {row: tables.nodes.nodes[row] for row in tables.nodes.rows().tolist()}
     pods = {uid: (record.pod, record.row) for uid, record in tables.pods.records.items()}
@@ -181,7 +181,7 @@ def test_a_full_disk_leaves_whole_frames(tmp_path: Path) -> None:
 
 
 def recorded_in(directory: Path) -> object:
-    """The state at the end of a recording; None while that is being written."""
+    """Return the state at the end of a recording; None while that is being written."""
     state = State()
     _, error = heard(directory, state)
     return None if error else contents(state)

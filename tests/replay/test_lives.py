@@ -40,7 +40,7 @@ Event = tuple[float, Node | Pod | DeviceClass | str]
 
 
 def write(directory: Path, *events: Event) -> Path:
-    """A recording in which this happens."""
+    """Return a recording in which this happens."""
     state, rows, pods = State(), 0, {}
     known: DeviceClass | None = None
     encoder = EntryEncoder(lambda *_: None)
@@ -75,7 +75,7 @@ def small(name: str, cpu: str = "2") -> Node:
 
 
 def closed(name: str) -> Node:
-    """A node that is large enough, and takes no pods."""
+    """Return a node that is large enough, and takes no pods."""
     return make_node(
         name, allocatable={"cpu": "4", "memory": "4Gi", "pods": "10"}, spec={"unschedulable": True}
     )
@@ -138,7 +138,7 @@ def test_groups_are_rejected_by_name(tmp_path: Path) -> None:
 
 
 def changes(seed: int) -> list[Event]:
-    """Pods of some shapes that come and go, more than there is room for at times, and nodes that come.
+    """Return pods of some shapes that come and go, more than there is room for at times, and nodes that come.
 
     For a while devices may back resources that some of them request.
     """

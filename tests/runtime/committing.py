@@ -61,7 +61,7 @@ UNKNOWN = ("API_SERVER_UNAVAILABLE", "DEADLINE_EXCEEDED")
 
 
 def manifest(name: str, uid: str = "", **fields: Any) -> dict[str, Any]:
-    """A pod that takes one ``ROOM``."""
+    """Return a pod that takes one ``ROOM``."""
     metadata = {"uid": uid or f"uid-{name}", **fields.pop("metadata", {})}
     return pod_manifest(name, requests={ROOM: 1}, metadata=metadata, **fields)
 
@@ -91,7 +91,7 @@ class World:
         return [self.pod(item["metadata"]["name"]) for item in manifests if item["kind"] == "Pod"]
 
     def pod(self, name: str) -> Pod:
-        """The pod as the API server has it."""
+        """Return the pod as the API server has it."""
         found = self.fake.get("Pod", name)
         assert found is not None
         return decode_pod(json.dumps(found).encode())
@@ -169,7 +169,7 @@ class World:
         assert not [uid for uid, record in records.items() if record.assumed], "I4: assumptions left"
 
     def _bound_otherwise(self, uid: str, node: str) -> bool:
-        """Whether another call of the same bind succeeded, or may have."""
+        """Return whether another call of the same bind succeeded, or may have."""
         return any(
             other == uid
             and (at == node or not at or not node)
@@ -191,7 +191,9 @@ def committing(
     gates: dict[str, bool] | None = None,
     without: Collection[str] = DEFAULT_OFF,
 ) -> Iterator[World]:
-    """Nodes with ``room`` each, the plugin of resources and ``plugins``; API versions that aren't there."""
+    """Yield nodes with ``room`` each, the plugin of resources and ``plugins``; API versions that aren't
+    there.
+    """
     from kubernetes.client import Configuration
 
     with FakeApiServer(without=without) as fake:
@@ -242,7 +244,7 @@ class Late:
 
 
 def hooked(point: str, do: Callable[[Pod], Status | None]) -> type[Plugin[Any]]:
-    """A plugin that does something at ``reserve`` or ``pre_bind``."""
+    """Return a plugin that does something at ``reserve`` or ``pre_bind``."""
 
     class Hooked(ReservePlugin[None], PreBindPlugin[None]):
         name = "Hooked"
@@ -291,7 +293,7 @@ def failing(point: str, way: str, released: list[str]) -> type[Plugin[Any]]:
 
 
 def most_at_once(fake: FakeApiServer) -> int:
-    """How many pods the fullest node had at any moment, from the log of all changes."""
+    """Return how many pods the fullest node had at any moment, from the log of all changes."""
     on_node: dict[str, set[tuple[str, str]]] = defaultdict(set)
     most = 0
     for change in fake.store.log("pods"):

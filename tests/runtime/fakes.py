@@ -43,7 +43,7 @@ def filtering(name: str, answer: Answer | dict[str, Status]) -> type[Plugin[Any]
 
 
 def prefiltering(name: str, answer: PreFilterResult | Status, then: Status = SUCCESS) -> type[Plugin[Any]]:
-    """A PreFilter plugin with that answer, whose Filter says ``then`` of every node."""
+    """Return a PreFilter plugin with that answer, whose Filter says ``then`` of every node."""
 
     class Prefiltering(PreFilterPlugin[None], FilterPlugin[None]):
         def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
@@ -63,7 +63,7 @@ def scoring(
     pre_score: Status = SUCCESS,
     normalize: Callable[[Int64s], Int64s] | None = None,
 ) -> type[Plugin[Any]]:
-    """A Score plugin with those scores by node."""
+    """Return a Score plugin with those scores by node."""
 
     class Scoring(PreScorePlugin[None], ScorePlugin[None]):
         def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
@@ -81,7 +81,7 @@ def scoring(
 
 
 def profile(plugins: Sequence[type[Plugin[Any]]], weights: dict[str, int] | None = None) -> dict[str, Any]:
-    """A configuration whose one profile decides with ``plugins`` alone, in this order."""
+    """Return a configuration whose one profile decides with ``plugins`` alone, in this order."""
     enabled = [{"name": kind.name, "weight": (weights or {}).get(kind.name, 1)} for kind in plugins]
     kept = [{"name": "PrioritySort"}, {"name": "DefaultBinder"}]
     return {
@@ -97,7 +97,7 @@ def profile(plugins: Sequence[type[Plugin[Any]]], weights: dict[str, int] | None
 
 
 def registry_of(plugins: Sequence[type[Plugin[Any]]]) -> Registry:
-    """The in-tree plugins and these."""
+    """Return the in-tree plugins and these."""
     registry = new_in_tree_registry()
     for kind in plugins:
         registry.register(kind.name, kind)
@@ -112,7 +112,7 @@ def cycle(
     config: dict[str, Any] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """The explanation of a plain pod on plain nodes, decided by ``plugins`` alone."""
+    """Return the explanation of a plain pod on plain nodes, decided by ``plugins`` alone."""
     return explain(
         [node_manifest(name) for name in nodes],
         pod or pod_manifest(),

@@ -80,7 +80,7 @@ class Dying:
 
 
 def plugin_of(name: str, dying: Dying) -> type[ReservePlugin[None]]:
-    """A plugin that comes by every point, and rejects every fifth pod once."""
+    """Return a plugin that comes by every point, and rejects every fifth pod once."""
     rejected: set[str] = set()
 
     class Passing(

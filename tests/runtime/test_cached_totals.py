@@ -78,7 +78,7 @@ def _totals(evaluation: Evaluation) -> list[int]:
 
 @st.composite
 def questions(draw: st.DrawFn) -> list[Step]:
-    """A history with questions in between."""
+    """Return a history with questions in between."""
     asked: list[Step] = []
     some = draw(st.lists(st.sampled_from(sorted(TEMPLATES)), min_size=1, max_size=2))
     for step in draw(histories())[:25]:

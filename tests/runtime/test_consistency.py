@@ -43,7 +43,7 @@ TWO_CPUS, ONE_CPU = {"requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}
 
 
 def engine_of(*objects: Node | Pod, tuning: CacheTuning = DEFAULT_TUNING) -> tuple[Engine, State]:
-    """The default configuration over a state with these objects."""
+    """Return the default configuration over a state with these objects."""
     registry, state = new_in_tree_registry(), State()
     state.replace("test", objects)
     return build_engine(default(registry.catalog()), registry, state, NoBinder(), tuning=tuning), state
@@ -82,7 +82,9 @@ def warm(engine: Engine, *templates: dict[str, Any]) -> None:
 
 
 def preferring(*weights: int) -> dict[str, Any]:
-    """A pod that prefers nodes by label, so that its scores are stretched between the feasible nodes."""
+    """Return a pod that prefers nodes by label, so that its scores are stretched between the
+    feasible nodes.
+    """
     terms = [
         {
             "weight": weight,

@@ -37,7 +37,7 @@ def cache_of(most_bytes: int, dropped: list[str] | None = None) -> DoorkeeperCac
 
 
 def size_of(cache: DoorkeeperCache[Value], key: str) -> int | None:
-    """The size by which a value is told apart."""
+    """Return the size by which a value is told apart."""
     value = cache.get(key)
     return None if value is None else value.nbytes
 
@@ -152,7 +152,7 @@ def test_one_value_is_kept_however_large_it_is() -> None:
 
 
 def own_toleration(number: int) -> dict[str, Any]:
-    """A pod that is like no other in what plugins read."""
+    """Return a pod that is like no other in what plugins read."""
     prefers = {"weight": 1, "preference": {"matchExpressions": [{"key": "w", "operator": "Exists"}]}}
     return {
         "requests": {"cpu": "10m"},
@@ -222,7 +222,7 @@ def test_pods_of_which_nodes_say_the_same_share_a_column(spec: dict[str, Any], s
 
 
 def large(number: int) -> dict[str, Any]:
-    """A pod with terms of its own for every plugin that remembers those."""
+    """Return a pod with terms of its own for every plugin that remembers those."""
     labels = {f"key-{number}-{at}": "v" for at in range(400)}
     apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "zone"}
     return {

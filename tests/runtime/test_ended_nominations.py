@@ -27,7 +27,7 @@ def guest(name: str, nominated: str = "", node: str = "", priority: int = 0) -> 
 
 
 def cluster() -> State:
-    """A node that a pod is nominated for, two nodes that take no pods, and a nomination that stays."""
+    """Return a node that a pod is nominated for, two nodes that take no pods, and a nomination that stays."""
     state = State()
     full = make_pod("full", node="n2", requests={"cpu": "1"})
     objects: list[Node | Pod] = [

@@ -98,7 +98,7 @@ def said(found: Sequence[Choice | str]) -> list[object]:
 
 
 def written(history: History, since: int) -> object:
-    """All that a decision writes, as what forks and readers find."""
+    """Return all that a decision writes, as what forks and readers find."""
     state = history.state
     changes: Sequence[RowChange] = state.changes_since(since) or ()
     nodes, pods = state.snapshot.nodes, state.snapshot.pods

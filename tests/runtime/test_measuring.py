@@ -79,7 +79,7 @@ class World:
         return Filler(source, "Rule", self.handle)
 
     def load(self, name: str = "load", state: State | None = None) -> list[int | None]:
-        """The value of each node, as rules find it."""
+        """Return the value of each node, as rules find it."""
         snapshot = (state or self.state).snapshot
         infos = NodeView(snapshot, snapshot.nodes.rows()).infos()
         return [node.measurements[name] for node in infos]
@@ -330,7 +330,7 @@ class Named(Quiet):
 
 
 def profiles_of(world: World, *sources: MeasurementSource) -> list[Profile]:
-    """A profile with ``Quiet``, which names the first, and ``Named``, which names the others."""
+    """Return a profile with ``Quiet``, which names the first, and ``Named``, which names the others."""
     Quiet.named, Named.named = sources[:1], sources[1:]
     registry = new_in_tree_registry()
     for kind in (Quiet, Named):

@@ -54,7 +54,7 @@ DOCUMENTS = {
 
 
 def named(*names: str, operator: str = "In", also: tuple[Manifest, ...] = ()) -> Manifest:
-    """A term that names nodes, and may have expressions as well."""
+    """Return a term that names nodes, and may have expressions as well."""
     field = {"key": "metadata.name", "operator": operator, "values": list(names)}
     return {"matchFields": [field], **({"matchExpressions": list(also)} if also else {})}
 

@@ -123,7 +123,7 @@ def test_a_pod_without_a_node_needs_a_copy() -> None:
 
 
 def packing() -> Engine:
-    """An engine that fills one node after the other, with no two nodes alike."""
+    """Return an engine that fills one node after the other, with no two nodes alike."""
     state, registry = State(), new_in_tree_registry()
     offers = [
         {"cpu": f"{3000 + 7 * number}m", "memory": f"{9000 + number}Mi", "pods": 50} for number in range(9)

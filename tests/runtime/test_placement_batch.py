@@ -32,7 +32,7 @@ def compiled() -> Iterator[None]:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> Ran:
-    """Whether each question was answered in one pass."""
+    """Return whether each question was answered in one pass."""
     ran: Ran = []
     run = PlacementBatch.run
 

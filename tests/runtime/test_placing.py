@@ -56,7 +56,7 @@ class Binder:
 
 
 def tracing(said: list[str], name: str, **answers: Status) -> type[Plugin[Any]]:
-    """A plugin of all points after the choice; it notes each call and answers what is given."""
+    """Return a plugin of all points after the choice; it notes each call and answers what is given."""
 
     class Tracing(
         ReservePlugin[None], PermitPlugin[None], PreBindPlugin[None], BindPlugin[None], PostBindPlugin[None]
@@ -89,7 +89,7 @@ def tracing(said: list[str], name: str, **answers: Status) -> type[Plugin[Any]]:
 
 
 def committer_of(binder: Binder, *plugins: type[Plugin[Any]]) -> tuple[Committer, Engine, State]:
-    """A committer over one node; DefaultBinder comes last."""
+    """Return a committer over one node; DefaultBinder comes last."""
     state = State()
     state.replace("test", [make_node("a")])
     config = profile(plugins)
@@ -101,7 +101,7 @@ def committer_of(binder: Binder, *plugins: type[Plugin[Any]]) -> tuple[Committer
 
 
 def taken(state: State) -> int:
-    """How many pods the node has, assumed ones included."""
+    """Return how many pods the node has, assumed ones included."""
     return len(state.snapshot.pods.classes.uids_on(0))
 
 

@@ -39,7 +39,7 @@ from .test_cached_systems import DOCUMENT
 
 
 def profile_of(document: dict[str, Any]) -> Profile:
-    """The profile of a configuration."""
+    """Return the profile of a configuration."""
     registry = new_in_tree_registry()
     configuration = from_document(document, registry.catalog())
     return build_engine(configuration, registry, State(), NoBinder()).profile()
@@ -97,7 +97,7 @@ def unnamed(pod: Pod) -> Pod:
 
 
 def signed(*pods: Pod, plugin: Counting) -> list[Signature | None]:
-    """The signatures of ``pods`` with ``plugin`` in force besides the default profile."""
+    """Return the signatures of ``pods`` with ``plugin`` in force besides the default profile."""
     profile = replace(PROFILE, score=(*PROFILE.score, Enabled(plugin.name, plugin)))
     signer = Signer()
     return [signer.sign(unnamed(pod), profile) for pod in pods]

@@ -34,7 +34,7 @@ SENTENCE = "0/3 nodes are available: 3 full."
 
 
 def post_filtering(name: str, answer: Any, asked: list[str] | None = None) -> type[Plugin[Any]]:
-    """A PostFilter plugin: a status, or what a function makes of the nodes and the pod."""
+    """Return a PostFilter plugin: a status, or what a function makes of the nodes and the pod."""
 
     class PostFiltering(PostFilterPlugin[None]):
         def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:

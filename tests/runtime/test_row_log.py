@@ -87,7 +87,7 @@ def test_rows_that_were_read_stay_as_they_were(monkeypatch: pytest.MonkeyPatch) 
 
 
 def moved(state: State, version: int, until: int) -> list[tuple[int, str, int]]:
-    """The pods that came and left, as the state's log has them."""
+    """Return the pods that came and left, as the state's log has them."""
     log = state.changes_since(version)
     assert log is not None
     return [

@@ -14,7 +14,7 @@ BATCHES, PODS = 4, 30
 
 
 def uneven_engine(tuning: CacheTuning) -> Engine:
-    """Nodes of several sizes, which the batches fill."""
+    """Return nodes of several sizes, which the batches fill."""
     return engine_of(
         *(
             make_node(

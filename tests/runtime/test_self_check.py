@@ -51,7 +51,7 @@ class Favourite(ScorePlugin[None], CacheablePlugin):
         return np.array([100 * (name == wanted) for name in nodes.names], np.int64)
 
     def favourite(self, pod: Pod, nodes: NodeView) -> str:
-        """The name of the node."""
+        """Return the name of the node."""
         return "a"
 
 
@@ -205,7 +205,7 @@ def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def nominated(node: str) -> Put:
-    """A pod that leaves no room on a node for those that ask here."""
+    """Return a pod that leaves no room on a node for those that ask here."""
     status = {"nominatedNodeName": node} if node else {}
     return Put(make_pod("guest", requests={"cpu": "3"}, spec={"priority": 10}, status=status))
 

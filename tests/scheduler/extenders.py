@@ -47,7 +47,7 @@ class Recorded:
 
 @contextmanager
 def http_extender(answers: Answers, tls: ssl.SSLContext | None = None) -> Iterator[Recorded]:
-    """An extender on a free port of 127.0.0.1."""
+    """Yield an extender on a free port of 127.0.0.1."""
     recorded = Recorded(answers=answers)
 
     class Handler(BaseHTTPRequestHandler):
@@ -92,7 +92,7 @@ def http_extender(answers: Answers, tls: ssl.SSLContext | None = None) -> Iterat
 
 
 def stanza(url: str, *verbs: str, manages: Sequence[str] = (), **fields: Any) -> ExtenderStanza:
-    """A stanza with these verbs, each at the path of its name."""
+    """Return a stanza with these verbs, each at the path of its name."""
     named: dict[str, Any] = {f"{verb}_verb": verb for verb in verbs}
     return ExtenderStanza(
         **{

@@ -56,7 +56,7 @@ def new_queue(
     gates: Mapping[str, Callable[[Pod], Status]] | None = None,
     **options: Any,
 ) -> SchedulingQueue:
-    """A queue of one profile, with these plugins."""
+    """Return a queue of one profile, with these plugins."""
     asked = [Gate(plugin, ask) for plugin, ask in (gates or {}).items()]
     return SchedulingQueue({SCHEDULER: QueueingRules(asked, events or {})}, by_priority, clock, **options)
 

@@ -39,7 +39,7 @@ class Waits(PermitPlugin[None]):
 
 
 def expected_at_binding(*plugins: Any, **options: Any) -> tuple[World, dict[str, str]]:
-    """A scheduler, and by pod the node that its status names when the binding is sent."""
+    """Return a scheduler, and by pod the node that its status names when the binding is sent."""
     world = World(*plugins, nodes=[make_node("a")], **options)
     found: dict[str, str] = {}
 

@@ -35,7 +35,7 @@ FAILURE = extender_failure("http://extender", "Filter", "out of order")
 def engine(
     *extenders: FakeExtender, plain: bool = False, nodes: int = 3, exclusive: bool = False, **profile: Any
 ) -> Engine:
-    """Nodes node1, node2, ...; ``plain``: no plugin filters or scores."""
+    """Return nodes node1, node2, ...; ``plain``: no plugin filters or scores."""
     state = State()
     state.replace(SOURCE, [make_node(f"node{number}") for number in range(1, nodes + 1)])
     config = configuration([], ["default-scheduler"])

@@ -45,7 +45,7 @@ SHAPES: dict[str, Callable[[str], Pod]] = {
 
 
 def scheduled(shapes: Sequence[str]) -> World:
-    """A world in which pods of these shapes were there at once."""
+    """Return a world in which pods of these shapes were there at once."""
     world = World(nodes=[make_node(name, allocatable=OFFERS) for name in "abc"])
     world.add(*(SHAPES[shape](f"{shape}-{number}") for number, shape in enumerate(shapes)))
     return world

@@ -88,11 +88,11 @@ class FakeCluster(SendingBinder):
             self.state.apply(SOURCE, [Remove(type(item).__name__, meta.namespace, meta.name, meta.uid)])
 
     def named(self, name: str) -> Pod:
-        """The pod of that name."""
+        """Return the pod of that name."""
         return next(pod for pod in self.pods.values() if pod.metadata.name == name)
 
     def node_of(self, name: str) -> str:
-        """The node that the pod is bound to, "" without one."""
+        """Return the node that the pod is bound to, "" without one."""
         return self.named(name).spec.node_name
 
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
@@ -205,7 +205,7 @@ class FakeCluster(SendingBinder):
 
 
 def configuration(plugins: Sequence[type[Plugin[Any]]], names: Sequence[str]) -> dict[str, Any]:
-    """The default profile under each of ``names``, with more plugins."""
+    """Return the default profile under each of ``names``, with more plugins."""
     enabled = [{"name": plugin.name} for plugin in plugins]
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -305,7 +305,7 @@ class World:
             self.settle()
 
     def reasons(self, name: str) -> list[str]:
-        """The reasons of the Events about the pod, in order."""
+        """Return the reasons of the Events about the pod, in order."""
         return [reason for reason, pod, _ in self.cluster.events if pod == name]
 
     def _finish_threads(self) -> None:

@@ -62,7 +62,7 @@ SYNCED = SourceStatus("test", synced=True)
 def profile(
     *plugins: str | tuple[str, int], name: str = "default-scheduler", **fields: Any
 ) -> dict[str, Any]:
-    """A profile that runs these plugins, by name or with a weight, and nothing else that decides."""
+    """Return a profile that runs these plugins, by name or with a weight, and nothing else that decides."""
     enabled = [{"name": "PrioritySort"}, {"name": "DefaultBinder"}]
     for plugin in plugins:
         kind, weight = (plugin, 1) if isinstance(plugin, str) else plugin
@@ -113,7 +113,7 @@ def world(
     queue: Callable[[], Sequence[ListedPod]] | None = list,
     quota: Quota | None = None,
 ) -> Iterator[World]:
-    """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
+    """Yield a backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
     registry, loaded = _configured(plugins, document, gates, version)
     state = State(first_epoch=1_000)
     state.replace("test", objects)
@@ -281,7 +281,7 @@ class Stubs:
 
 @contextmanager
 def served(backend: Backend, **changes: Any) -> Iterator[Stubs]:
-    """The backend behind a real server on a port, with other options where ``changes`` says so."""
+    """Yield the backend behind a real server on a port, with other options where ``changes`` says so."""
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
     with listening(backend, **changes) as address, grpc.insecure_channel(address, options) as channel:
         yield Stubs(
@@ -296,7 +296,7 @@ def served(backend: Backend, **changes: Any) -> Iterator[Stubs]:
 
 @contextmanager
 def listening(backend: Backend, **changes: Any) -> Iterator[str]:
-    """The address of a real server over the backend, with other options where ``changes`` says so."""
+    """Yield the address of a real server over the backend, with other options where ``changes`` says so."""
     services, options = Servicers.of(backend).services(), replace(QUIET, **changes)
     server = build(services, options, metrics=backend.metrics, slots=backend.slots, ready=lambda: "")
     server.start()
@@ -308,7 +308,7 @@ def listening(backend: Backend, **changes: Any) -> Iterator[str]:
 
 @contextmanager
 def direct(backend: Backend) -> Iterator[Stubs]:
-    """The backend behind grpcio-testing."""
+    """Yield the backend behind grpcio-testing."""
     stubs = Direct(backend)
     yield Stubs(stubs.scheduling, stubs.cluster, stubs.plugins, stubs.simulation, stubs.decisions)
 
@@ -335,13 +335,13 @@ def as_json(item: Pod | Node) -> KubernetesObject:
 
 
 def named(name: str, uid: str | None = None, namespace: str = "default") -> PodSource:
-    """A reference, by default with the UID of a pod whose manifest has none."""
+    """Return a reference, by default with the UID of a pod whose manifest has none."""
     uid = f"pod/{namespace}/{name}" if uid is None else uid
     return PodSource(reference=PodReference(namespace=namespace, name=name, uid=uid))
 
 
 def codes(verdicts: Any, count: int) -> list[str]:
-    """The short name of the code of each node."""
+    """Return the short name of the code of each node."""
     numbers = list(verdicts.node_verdicts) or [0] * count
     return [statuses_code(verdicts.distinct[number]) for number in numbers]
 

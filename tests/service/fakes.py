@@ -47,7 +47,7 @@ class PodsOnly:
 
 
 def filtering(name: str, answer: Callable[[str], Any]) -> Kind:
-    """A Filter plugin that says ``answer(node)``."""
+    """Return a Filter plugin that says ``answer(node)``."""
 
     class Filtering(FilterPlugin[None]):
         def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
@@ -59,7 +59,7 @@ def filtering(name: str, answer: Callable[[str], Any]) -> Kind:
 
 
 def scoring(name: str, answer: Callable[[str], Any]) -> Kind:
-    """A Score plugin that says ``answer(node)``, without a normaliser."""
+    """Return a Score plugin that says ``answer(node)``, without a normaliser."""
 
     class Scoring(ScorePlugin[None]):
         def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
@@ -71,7 +71,7 @@ def scoring(name: str, answer: Callable[[str], Any]) -> Kind:
 
 
 def scoring_all(name: str, answer: Callable[[list[str]], Any]) -> Kind:
-    """The same in the form for all nodes at once."""
+    """Return the same in the form for all nodes at once."""
 
     class Scoring(ScorePlugin[None]):
         def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
@@ -84,7 +84,7 @@ def scoring_all(name: str, answer: Callable[[list[str]], Any]) -> Kind:
 
 @contextmanager
 def gate() -> Iterator[threading.Event]:
-    """An event that is set at the end whatever happens, for plugins that wait."""
+    """Yield an event that is set at the end whatever happens, for plugins that wait."""
     event = threading.Event()
     try:
         yield event

@@ -19,7 +19,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def headers(method: str, **more: str) -> bytes:
-    """A header block of literals without indexing and without Huffman coding; ``more`` as metadata."""
+    """Return a header block of literals without indexing and without Huffman coding; ``more`` as metadata."""
     fields = {
         ":method": "POST",
         ":scheme": "http",
@@ -53,7 +53,7 @@ def open_streams(connection: socket.socket, method: str, count: int, body: bytes
 
 
 def settings(connection: socket.socket) -> dict[int, int]:
-    """The settings in the server's first frame."""
+    """Return the settings in the server's first frame."""
     with connection.makefile("rb") as stream:
         head = stream.read(9)
         assert head[3] == SETTINGS
@@ -115,7 +115,9 @@ class Insistent:
                     self._open(connection, ended)
 
     def _hear(self, connection: socket.socket) -> int:
-        """How many streams were ended since; acknowledges settings, without which few streams are taken."""
+        """Return how many streams were ended since; acknowledges settings, without which few streams are
+        taken.
+        """
         rest = self._read[connection] + connection.recv(2**20)
         ended = 0
         while len(rest) >= 9 and len(rest) >= (size := 9 + int.from_bytes(rest[:3])):

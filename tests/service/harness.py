@@ -172,7 +172,7 @@ def given_up(call: Callable[[], object]) -> Failed:
 
 @contextmanager
 def blocked() -> Iterator[tuple[Answer, threading.Event]]:
-    """An answer that waits for the event, which is set at the end whatever happens."""
+    """Yield an answer that waits for the event, which is set at the end whatever happens."""
     release = threading.Event()
 
     def wait(_: grpc.ServicerContext) -> pb.GetClusterInfoResponse:

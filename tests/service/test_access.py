@@ -51,7 +51,7 @@ CHANGING = {
 
 
 def shown(*names: str) -> Client:
-    """The client whose certificate has these names; none without a certificate."""
+    """Return the client whose certificate has these names; none without a certificate."""
     return certified(certificate(*names)) if names else Client(peer="ipv4:192.0.2.1:1")
 
 

@@ -38,7 +38,7 @@ def late() -> float:
 
 
 def enter(places: CallPool, clients: str, deadline: Callable[[], float] = soon) -> str:
-    """Which of the clients, a letter each, got a place."""
+    """Return which of the clients, a letter each, got a place."""
     got = ""
     for client in clients:
         try:
@@ -238,6 +238,6 @@ def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> No
 
 @contextmanager
 def client(address: str) -> Iterator[Stubs]:
-    """A client with a connection of its own."""
+    """Yield a client with a connection of its own."""
     with grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         yield Stubs(SchedulingServiceStub(channel), ClusterServiceStub(channel), None, None, None)

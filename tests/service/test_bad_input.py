@@ -48,7 +48,7 @@ REQUESTS = "spec.containers[0].resources.requests"
 
 @pytest.fixture(scope="module", params=WAYS)
 def stubs(request: pytest.FixtureRequest) -> Iterator[Stubs]:
-    """The services over two nodes, in each way."""
+    """Yield the services over two nodes, in each way."""
     with world(*NODES) as w, request.param(w.backend) as stubs:
         yield stubs
 

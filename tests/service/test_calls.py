@@ -32,7 +32,7 @@ METHOD = f"/{SERVICE.full_name}/GetClusterInfo"
 
 
 def raw(mooring: Running, method: str, body: bytes) -> bytes:
-    """A unary call with bytes of the test's own."""
+    """Return a unary call with bytes of the test's own."""
     with grpc.insecure_channel(mooring.server.address) as channel:
         call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method, bytes, bytes)
         return call(body, timeout=LONG)

@@ -141,7 +141,7 @@ def test_reserve_of_other_plugins_is_not_called() -> None:
 
 
 def groups_of_one() -> tuple[list[Any], list[pb.GroupToSchedule]]:
-    """Two groups, each of a pod that claims a device."""
+    """Return two groups, each of a pod that claims a device."""
     objects: list[Any] = []
     asked = []
     for name, claimed in (("g", "ca"), ("h", "cb")):

@@ -39,7 +39,7 @@ def ask(*pods: Any, mode: Any = 0, **fields: Any) -> pb.ScheduleGroupsRequest:
 
 
 def schedule(*objects: Any, request: pb.ScheduleGroupsRequest | None = None, **how: Any) -> pb.ScheduledGroup:
-    """The answer about the one group."""
+    """Return the answer about the one group."""
     with world(*objects, gates=GATES, version=RELEASE, **how) as w, direct(w.backend) as stubs:
         answer: pb.ScheduledGroup
         (answer,) = stubs.scheduling.ScheduleGroups(request or ask()).groups

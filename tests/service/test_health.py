@@ -135,7 +135,7 @@ METHOD = "/grpc.health.v1.Health/"
 
 
 def watches_that_take_nothing(address: str) -> socket.socket:
-    """As many Watches as a connection may have, for whose answers it never has room."""
+    """Return as many Watches as a connection may have, for whose answers it never has room."""
     connection = connect(address)
     connection.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, 0)))
     for stream in range(1, 33, 2):
@@ -250,7 +250,7 @@ def test_metrics_are_shown() -> None:
 
 
 def trickle(address: str) -> socket.socket:
-    """A request for a page that is never whole."""
+    """Return a request for a page that is never whole."""
     connection = silence(address)
     connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x")
     return connection
@@ -286,7 +286,7 @@ def test_a_connection_for_probes_ends_when_its_time_is_up(
 
 
 def ended(connection: socket.socket) -> bool:
-    """Whether the other side has closed; a byte more of the request where it has not."""
+    """Return whether the other side has closed; a byte more of the request where it has not."""
     try:
         return connection.recv(1) == b""
     except TimeoutError:

@@ -67,7 +67,7 @@ class OnePerNode(FilterPlugin[None]):
 
 
 def declaring(part: Part) -> Kind:
-    """The rule, which says that it reads this."""
+    """Return the rule, which says that it reads this."""
 
     class Declaring(OnePerNode, CacheablePlugin):
         def dependencies(self, pod: Pod) -> Dependencies:
@@ -125,7 +125,7 @@ class Flying:
         nodes: NodeSelection | None = None,
         **fields: Any,
     ) -> set[str]:
-        """The nodes that the pod is let through to; the call waits for a share of its time."""
+        """Return the nodes that the pod is let through to; the call waits for a share of its time."""
         pod = sent(make_pod(name, **fields))
         request = pb.FilterRequest(pod=pod, profile=profile, in_scheduling_cycle=cycle, nodes=nodes)
         with patch.object(in_flight, "WAIT_SHARE", in_flight.WAIT_SHARE if share is None else share):
@@ -156,7 +156,7 @@ def flying(
     way: Callable[..., Any] = direct,
     **backend: Any,
 ) -> Iterator[Flying]:
-    """Three nodes, and the pods p, q and r without one.
+    """Yield three nodes, and the pods p, q and r without one.
 
     ``wait`` as the flag says. Without it, calls wait for pods that leave no node only if ``patient``.
     """

@@ -119,7 +119,7 @@ Call = Callable[[str, Any], Any]
 
 
 def questions(pod: Pod, session: str, seqs: list[int]) -> Iterator[tuple[str, Any]]:
-    """Every kind of question, about an own pod or about all."""
+    """Yield every kind of question, about an own pod or about all."""
     own = sent(pod)
     yield "Filter", pb.FilterRequest(pod=own)
     yield "Score", pb.ScoreRequest(pod=own)
@@ -185,7 +185,7 @@ def answers(seed: int) -> Iterator[tuple[str, str]]:
 
 
 def leaks(seeds: range) -> tuple[int, list[tuple[int, str, str]]]:
-    """How many answers there are, and those that have a name that the client may not see."""
+    """Return how many answers there are, and those that have a name that the client may not see."""
     found = [(seed, *each) for seed in seeds for each in answers(seed)]
     return len(found), [(seed, name, text) for seed, name, text in found if SECRET in text]
 
@@ -298,7 +298,7 @@ BELONGING: Final = {
 
 
 def fields() -> Iterator[tuple[str, str]]:
-    """The message and the name of each text of an answer of a public RPC."""
+    """Yield the message and the name of each text of an answer of a public RPC."""
     seen = set[str]()
     open_kinds: list[Descriptor] = [
         method.output_type for each in Direct.DESCRIPTORS.values() for method in each.methods

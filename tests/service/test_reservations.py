@@ -23,7 +23,7 @@ WIDE = [make_node(f"n{at}", allocatable={"cpu": "64", "memory": "64Gi", "pods": 
 
 
 def listed(stubs: Any, **fields: Any) -> list[pb.Reservation]:
-    """All pages, one after the other."""
+    """Return all pages, one after the other."""
     found: list[pb.Reservation] = []
     request = pb.ListReservationsRequest(**fields)
     while True:

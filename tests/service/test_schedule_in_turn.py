@@ -68,7 +68,7 @@ def delivered(names: Sequence[str], indices: Sequence[int], known: Sequence[Know
 
 
 def what_becomes_of(w: World, request: pb.ScheduleRequest) -> tuple[object, ...]:
-    """The answer, and what the call left behind."""
+    """Return the answer, and what the call left behind."""
     since = w.state.version
     with direct(w.backend) as stubs:
         answer = stubs.scheduling.Schedule(request)

@@ -243,7 +243,7 @@ def test_connections_are_limited_so_that_files_are_left_for_others(monkeypatch: 
 
 
 def closed(connection: socket.socket) -> bool:
-    """Whether the other side has closed; it may have sent something before."""
+    """Return whether the other side has closed; it may have sent something before."""
     connection.settimeout(0)
     try:
         while connection.recv(4096):

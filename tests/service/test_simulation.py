@@ -34,7 +34,7 @@ PLACE = schedule_pb.COMMIT_MODE_RESERVE
 
 
 def owned(kind: str) -> dict[str, Any]:
-    """The metadata of a pod that a controller of this kind made."""
+    """Return the metadata of a pod that a controller of this kind made."""
     return {"ownerReferences": [{"kind": kind, "name": "owner", "uid": "owner", "controller": True}]}
 
 
@@ -66,7 +66,7 @@ class Client:
         return self.simulation.ChangeSession(pb.ChangeSessionRequest(session=self.id, changes=changes))
 
     def place(self, *pods: Any, mode: Any = PLACE) -> dict[str, str]:
-        """The node of each pod."""
+        """Return the node of each pod."""
         templates = [schedule_pb.PodTemplate(pod=sent(pod)) for pod in pods]
         request = schedule_pb.ScheduleRequest(session=self.id, templates=templates, commit_mode=mode)
         answer = self.stubs.scheduling.Schedule(request)
@@ -537,7 +537,7 @@ def test_groups_have_to_be_decided_as_a_whole() -> None:
 
 
 def weighing(plugin: str, **args: Any) -> str:
-    """A configuration that scores by this plugin alone, with these arguments if there are any."""
+    """Return a configuration that scores by this plugin alone, with these arguments if there are any."""
     score = {"disabled": [{"name": "*"}], "enabled": [{"name": plugin, "weight": 7}]}
     profile: dict[str, Any] = {"schedulerName": "default-scheduler", "plugins": {"score": score}}
     if args:

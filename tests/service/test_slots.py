@@ -26,12 +26,12 @@ from tests.service.harness import LONG
 
 
 def soon() -> float:
-    """A deadline that passes at once."""
+    """Return a deadline that passes at once."""
     return time.monotonic() + 0.01
 
 
 def late() -> float:
-    """A deadline that does not pass."""
+    """Return a deadline that does not pass."""
     return time.monotonic() + LONG
 
 

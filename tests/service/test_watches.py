@@ -27,7 +27,7 @@ NAMES = [f"node-{at}" for at in range(7)]
 
 @contextmanager
 def watching(call: Any, request: Any) -> Iterator[Any]:
-    """A stream that is cancelled in the end."""
+    """Yield a stream that is cancelled in the end."""
     stream = call(request, timeout=LONG)
     try:
         yield stream

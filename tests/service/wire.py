@@ -2,10 +2,10 @@
 
 
 def varint(number: int) -> bytes:
-    """A number, 0 or more."""
+    """Return a number, 0 or more."""
     return bytes((number & 0x7F | 0x80,)) + varint(number >> 7) if number > 0x7F else bytes((number,))
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A field of bytes, of text, or of a message."""
+    """Return a field of bytes, of text, or of a message."""
     return varint(number << 3 | 2) + varint(len(content)) + content

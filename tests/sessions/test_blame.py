@@ -169,7 +169,7 @@ def draw(dice: Random) -> tuple[Pod, list[Any]]:
 
 
 def taking(work: Work, asked: Pod, removed: Sequence[Input]) -> list[str]:
-    """The nodes that take the pod without these inputs."""
+    """Return the nodes that take the pod without these inputs."""
     gone = {each.name for each in removed if each.kind is InputKind.POD}
     rules = frozenset(each.name for each in removed if each.kind is InputKind.RULE)
     profile = without_plugins(work.engine.profile("", asked), rules)

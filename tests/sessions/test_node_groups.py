@@ -92,7 +92,7 @@ def groups_of(draw: st.DrawFn) -> list[NodeGroup]:
 
 @st.composite
 def full_nodes(draw: st.DrawFn) -> list[Any]:
-    """Nodes in zones without room, some with pods that other pods' rules count."""
+    """Return nodes in zones without room, some with pods that other pods' rules count."""
     zones = draw(st.lists(st.sampled_from(("z1", "z2", "z3", None)), max_size=3))
     nodes = [
         make_node(f"full{at}", labels={ZONE: zone} if zone else {}, allocatable=FULL)

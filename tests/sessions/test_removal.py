@@ -91,7 +91,7 @@ def facts(found: NodeRemoval) -> tuple[Any, ...]:
 
 @st.composite
 def clusters(draw: st.DrawFn, kinds: Sequence[str]) -> tuple[list[Node], list[Pod]]:
-    """Nodes in two zones, some with an image and a taint, with pods of a few kinds."""
+    """Return nodes in two zones, some with an image and a taint, with pods of a few kinds."""
     nodes = [
         make_node(
             f"n{at}",

@@ -21,7 +21,9 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DISABLE_IMPORT_WARNING": "1"}
 
 @contextmanager
 def ray_node(folder: Path, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A node of a Ray cluster with one processor; it has ended, with all that it started, after the block."""
+    """Yield a node of a Ray cluster with one processor; it has ended, with all that it started, after the
+    block.
+    """
     command = [
         str(BIN / "ray"),
         "start",
@@ -66,7 +68,7 @@ def sweep(cluster: Path, to: Path, *flags: str) -> subprocess.Popen[str]:
 
 @pytest.fixture
 def short() -> Iterator[str]:
-    """A folder whose name leaves room for those of Ray's sockets."""
+    """Yield a folder whose name leaves room for those of Ray's sockets."""
     with tempfile.TemporaryDirectory(prefix="ray") as folder:
         yield folder
 
@@ -91,7 +93,7 @@ def test_the_same_file_though_a_worker_dies(tmp_path: Path, short: str) -> None:
 
 
 def busy() -> list[str]:
-    """The processes that are at a run: Ray calls a worker like what it works on."""
+    """Return the processes that are at a run: Ray calls a worker like what it works on."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

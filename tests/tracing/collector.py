@@ -62,16 +62,16 @@ class Collector(TraceServiceServicer):
         return ExportTraceServiceResponse()
 
     def named(self, name: str) -> Received:
-        """The only span of that name."""
+        """Return the only span of that name."""
         (found,) = (span for span in self.spans if span.name == name)
         return found
 
     def below(self, parent: Received) -> list[str]:
-        """The names of the spans right below one, in order."""
+        """Return the names of the spans right below one, in order."""
         return sorted(span.name for span in self.spans if span.parent == parent.id)
 
     def write_configuration(self, folder: Path, rate: int = 1_000_000) -> Path:
-        """A TracingConfiguration for this collector."""
+        """Return a TracingConfiguration for this collector."""
         file = folder / "tracing.yaml"
         head = "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n"
         file.write_text(f"{head}endpoint: {self.address}\nsamplingRatePerMillion: {rate}\n")
@@ -80,7 +80,7 @@ class Collector(TraceServiceServicer):
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """A collector on a port of its own."""
+    """Yield a collector on a port of its own."""
     collector = Collector()
     server = grpc.server(ThreadPoolExecutor(2))
     add_TraceServiceServicer_to_server(collector, server)  # type: ignore[no-untyped-call]  # it has no types

@@ -68,7 +68,9 @@ def path_of(method: str) -> str:
 
 @contextmanager
 def page(*flags: object, prefix: str = "", hosts: Hosts | None = None) -> Iterator[Page]:
-    """The page about a server of its own, on the sample by default, and about a process that isn't there."""
+    """Yield the page about a server of its own, on the sample by default, and about a process that isn't
+    there.
+    """
     with serving(*flags) as server:
         addresses = [Address("sample", server.address("grpc")), Address("gone", "127.0.0.1:1")]
         app = WebApp(addresses, None, hosts or Hosts(()), prefix)

@@ -15,14 +15,14 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def sample_server() -> Iterator[str]:
-    """The address of a server on the sample cluster."""
+    """Yield the address of a server on the sample cluster."""
     with serving() as server:
         yield server.address("grpc")
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory, sample_server: str) -> Iterator[str]:
-    """The page of that server, as `mooring run` starts both."""
+    """Yield the page of that server, as `mooring run` starts both."""
     with web(tmp_path_factory.mktemp("sample"), sample_server) as url:
         yield url
 

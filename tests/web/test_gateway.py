@@ -28,7 +28,7 @@ def served() -> Iterator[Page]:
 
 
 def columns_of(reply: Reply) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header, and the arrays by name."""
+    """Return the header, and the arrays by name."""
     (length,) = struct.unpack_from("<I", reply.body)
     header = json.loads(reply.body[4 : 4 + length])
     start = -(-(4 + length) // 8) * 8

@@ -48,7 +48,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def content_of(page: Page) -> tuple[list[str], str]:
-    """The links and the text of the main area, once nothing is loading there."""
+    """Return the links and the text of the main area, once nothing is loading there."""
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     for words in ("Loading …", "Placing its pods …"):
         expect(page.get_by_text(words)).to_have_count(0, timeout=20_000)

@@ -18,7 +18,7 @@ NAME = f"{MARKUP}\N{RIGHT-TO-LEFT OVERRIDE}\a\x1b[31m"
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """One of its own: other tests know the nodes that there are."""
+    """Yield one of its own: other tests know the nodes that there are."""
     node = node_manifest(MARKUP, labels={"example.com/label": MARKUP}, spec={"unschedulable": True})
     with live_page(tmp_path_factory.mktemp("markup"), node) as running:
         yield running
@@ -26,7 +26,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 @pytest.fixture(scope="module")
 def marked(live: Live) -> str:
-    """The seq of a decision about a pod whose name is markup, on nodes whose names and labels are."""
+    """Return the seq of a decision about a pod whose name is markup, on nodes whose names and labels are."""
     (decision,) = live.decide(sized(NAME, "64", MARKUP))
     return str(decision.seq)
 

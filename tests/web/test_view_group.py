@@ -34,7 +34,7 @@ def manifests() -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module", params=[GATE, ""], ids=["groups", "no groups"])
 def group_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page of a server that has the group, with groups switched on or off."""
+    """Yield the page of a server that has the group, with groups switched on or off."""
     folder = tmp_path_factory.mktemp("group")
     cluster = write_manifests(folder / "cluster.yaml", *manifests())
     gates = ("--feature-gates", request.param) if request.param else ()

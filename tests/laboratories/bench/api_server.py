@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def made_nodes(count: int) -> Iterator[Manifest]:
-    """Nodes in three zones with the usual images and conditions."""
+    """Yield nodes in three zones with the usual images and conditions."""
     images = [
         {"names": [f"registry/app-{i}@sha256:{'a' * 64}", f"registry/app-{i}:v1"], "sizeBytes": 10**8 + i}
         for i in range(IMAGES)

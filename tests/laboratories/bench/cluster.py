@@ -22,7 +22,7 @@ PODS_A_NODE = 40
 
 
 def node_name(number: int) -> str:
-    """Names as long as those of a cloud provider."""
+    """Return names as long as those of a cloud provider."""
     return f"pool-a-{number:06d}.internal.example"
 
 
@@ -49,7 +49,9 @@ def node_manifests(count: int, *, extra_labels: int = 0, images: int = 0, racks:
 
 
 def uneven_node(number: int) -> Manifest:
-    """A node that offers a little less memory than any before it: what systems keep for themselves varies."""
+    """Return a node that offers a little less memory than any before it: what systems keep for themselves
+    varies.
+    """
     return node(number, offers={**NODE_OFFERS, "memory": f"{32 * 2**20 - number}Ki"})
 
 
@@ -60,7 +62,7 @@ def node(
     labels: Mapping[str, str] | None = None,
     status: Manifest | None = None,
 ) -> Manifest:
-    """One of the nodes, in the zone whose turn it is."""
+    """Return one of the nodes, in the zone whose turn it is."""
     return node_manifest(
         node_name(number),
         labels={"topology.kubernetes.io/zone": f"zone-{number % ZONES}", **(labels or {})},
@@ -76,18 +78,18 @@ def own_request(number: int) -> Mapping[str, Quantity]:
 
 
 def pending_pod(number: int, requests: Mapping[str, Quantity] = POD_ASKS) -> Pod:
-    """A pod to place; its UID depends on ``number``."""
+    """Return a pod to place; its UID depends on ``number``."""
     return make_pod(f"pod-{number}", requests=requests, metadata={"uid": f"pod-uid-{number}"})
 
 
 def pending_json(number: int) -> bytes:
-    """The same pod as bytes."""
+    """Return the same pod as bytes."""
     manifest = pod_manifest(f"pod-{number}", requests=POD_ASKS, metadata={"uid": f"pod-uid-{number}"})
     return json.dumps(manifest, separators=(",", ":")).encode()
 
 
 def write_manifests(folder: Path, nodes: list[Manifest]) -> Path:
-    """A file for ``--source files:`` with ``nodes``."""
+    """Return a file for ``--source files:`` with ``nodes``."""
     path = folder / "cluster.json"
     items = {"apiVersion": "v1", "kind": "List", "items": nodes}
     path.write_text(json.dumps(items), encoding="utf-8")

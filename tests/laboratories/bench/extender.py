@@ -51,7 +51,7 @@ TARGETS = {
 
 
 def workloads(size: Size) -> list[Workload]:
-    """Each placement of the adapter, with few names and with all, out of a cluster of ``size.nodes``.
+    """Return each placement of the adapter, with few names and with all, out of a cluster of ``size.nodes``.
 
     ``Changing`` comes first: it is what kube-scheduler asks. ``Reordered`` has its order of names alone.
     ``Nodes`` is the price of ``nodeCacheCapable: false``.
@@ -109,7 +109,7 @@ def reordered(names: list[str]) -> Nodes:
 
 
 def listed(names: list[str]) -> bytes:
-    """The nodes of a question by name."""
+    """Return the nodes of a question by name."""
     return b'"Nodes":null,"NodeNames":%s' % json.dumps(names, separators=(",", ":")).encode()
 
 

@@ -80,7 +80,7 @@ class Family:
     reserves: bool = False
 
     def nodes(self, count: int) -> list[Manifest]:
-        """The nodes."""
+        """Return the nodes."""
         return [
             node_manifest(
                 node_name(at),

@@ -22,7 +22,7 @@ TARGETS = {"synced s": "60 / 15", "resident MB": "1500 / 500"}
 
 
 def workloads(size: Size) -> list[Workload]:
-    """The list of a whole cluster from the fake API server, which shares the machine."""
+    """Return the list of a whole cluster from the fake API server, which shares the machine."""
     pods = size.nodes * PODS_PER_NODE
     return [
         Workload(

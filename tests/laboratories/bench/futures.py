@@ -45,7 +45,7 @@ OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "
 
 
 def workloads(size: Size) -> list[Workload]:
-    """A cluster with pods of some templates on each node; for node groups, none."""
+    """Return a cluster with pods of some templates on each node; for node groups, none."""
     cluster = f"{size.nodes}Nodes"
     return [
         Workload(
@@ -118,7 +118,7 @@ def _running_pod(number: int, template: int) -> Manifest:
 
 
 def work_on(objects: Iterable[Any]) -> Work:
-    """A work tree over these objects."""
+    """Return a work tree over these objects."""
     return LiveState(_core_on(objects), OPTIONS).work()
 
 
@@ -293,7 +293,7 @@ def _change(size: Size, _running: ExitStack, *, room: bool) -> Repeat:
 
 
 def diverse(count: int) -> list[Pod]:
-    """Pods as ``makeDiversePods`` of Karpenter's benchmark makes them: five sorts, of each a fifth."""
+    """Return pods as ``makeDiversePods`` of Karpenter's benchmark makes them: five sorts, of each a fifth."""
     dice = Random(SEED)
 
     def one_of(key: str) -> dict[str, str]:

@@ -112,7 +112,7 @@ def _kept_over_full(name: str, nodes: int, _running: ExitStack) -> Measure:
 
 
 def _json_over_yaml(_nodes: int, _running: ExitStack) -> Measure:
-    """The same hundred manifests in both languages."""
+    """Return the same hundred manifests in both languages."""
     labels = {"zone": "a"}
     items = [{"kind": "Node", "metadata": {"name": node_name(at), "labels": labels}} for at in range(100)]
     document = {"kind": "List", "items": items}
@@ -190,7 +190,7 @@ def _extender_over_null(nodes: int, running: ExitStack) -> Measure:
 
 
 def _changing_over_null(nodes: int, running: ExitStack) -> Measure:
-    """The same with the names in another order for each pod, and a row that has changed."""
+    """Return the same with the names in another order for each pod, and a row that has changed."""
     server = start_server(running, nodes)
     client = running.enter_context(closing(HttpClient(server["extender"])))
     channel = running.enter_context(grpc.insecure_channel(server["grpc"]))
@@ -208,7 +208,7 @@ def _in_turn(
     worth: int = 1,
     before: Callable[[], object] = lambda: None,
 ) -> Measure:
-    """How many times faster ``call``, which does as much as ``worth`` others, is in the middle.
+    """Return how many times faster ``call``, which does as much as ``worth`` others, is in the middle.
 
     ``before`` comes before each of them, outside the time.
     """
@@ -232,7 +232,7 @@ def _warm(measure: Measure) -> Measure:
 
 
 def judge(ratio: Ratio, advance: Callable[[], None]) -> tuple[float, ...]:
-    """The repeats of the first attempt that passes, or else of the last."""
+    """Return the repeats of the first attempt that passes, or else of the last."""
     with ExitStack() as running:
         measure = ratio.prepare(running)
         for _ in range(ATTEMPTS):

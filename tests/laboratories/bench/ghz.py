@@ -92,7 +92,7 @@ CALLS = (
 
 
 def workloads(nodes: int, seconds: float) -> list[Workload]:
-    """Each call over one connection and over many."""
+    """Return each call over one connection and over many."""
     return [
         Workload(
             f"ghz/{call.name}/{nodes}Nodes/{count}Connections",

@@ -81,7 +81,9 @@ WORKLOADS = (
 
 
 def workloads(size: Size) -> list[Workload]:
-    """The default profile over all nodes, and over the hundred of scheduler_perf where victims are sought."""
+    """Return the default profile over all nodes, and over the hundred of scheduler_perf where victims are
+    sought.
+    """
     return [
         Workload(
             f"groups/{groups.name}/{nodes}Nodes_{groups.pods}PerGroup{'_Uneven' if groups.uneven else ''}",
@@ -116,7 +118,7 @@ class GroupCluster:
         )
 
     def next_group(self) -> PodGroupInfo:
-        """The next group; it and its pods are in the state."""
+        """Return the next group; it and its pods are in the state."""
         number = next(self._numbers)
         group = from_manifest(_group(self._groups, number))
         pods = [from_manifest(_member(self._groups, number, at)) for at in range(self._groups.pods)]

@@ -25,7 +25,7 @@ class HttpClient:
         self._socket.close()
 
     def request(self, path: str, body: bytes) -> bytes:
-        """The bytes of a POST with the headers that kube-scheduler sends."""
+        """Return the bytes of a POST with the headers that kube-scheduler sends."""
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {self._host}\r\nUser-Agent: Go-http-client/1.1\r\n"
             f"Content-Length: {len(body)}\r\nContent-Type: application/json\r\nAccept-Encoding: gzip\r\n\r\n"

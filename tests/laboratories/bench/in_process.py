@@ -73,7 +73,7 @@ class Variant:
     note: str = ""
 
     def decisions(self, size: Size, nodes: int) -> int:
-        """How many are decided about in one repeat."""
+        """Return how many are decided about in one repeat."""
         most = DECISIONS_TIMES * size.decisions
         # A first decision takes longer with more nodes.
         return most if self.templates else max(most * size.nodes // nodes, WARM_UP)
@@ -112,7 +112,7 @@ VARIANTS = (
 
 
 def workloads(size: Size) -> list[Workload]:
-    """The default profile over all nodes, with pods that are alike to different degrees."""
+    """Return the default profile over all nodes, with pods that are alike to different degrees."""
     return [
         Workload(
             f"core/SchedulingBasic/{nodes}Nodes/{variant.name}{way.name}",
@@ -129,7 +129,7 @@ def workloads(size: Size) -> list[Workload]:
 
 
 def new_engine(nodes: int, make: Callable[[int], Manifest] = node) -> Engine:
-    """An engine with the default profile over a state of its own."""
+    """Return an engine with the default profile over a state of its own."""
     state = State()
     state.replace("bench", (from_manifest(make(number)) for number in range(nodes)))
     registry = new_in_tree_registry()

@@ -58,7 +58,7 @@ TARGETS: dict[Shape, dict[str, str]] = {
 
 
 def missing() -> str:
-    """Why these workloads can't run; "" when they can."""
+    """Return why these workloads can't run; "" when they can."""
     return "" if shutil.which("h2load") else "h2load is not there (Debian: nghttp2-client); no light client"
 
 
@@ -121,7 +121,7 @@ def _prepare(
 
 
 def load(address: str, call: Load, shape: Shape, calls: int) -> tuple[list[float], float]:
-    """The microseconds that each call took, and calls a second.
+    """Return the microseconds that each call took, and calls a second.
 
     Raises:
         RuntimeError: Not all of them were answered.

@@ -128,7 +128,7 @@ def wanted_of(name: str) -> Mapping[str, str]:
 
 
 def beside(found: Mapping[str, Sample], base: str) -> dict[str, Sample]:
-    """The samples of one round, those of others also in percent of ``base`` if that took part."""
+    """Return the samples of one round, those of others also in percent of ``base`` if that took part."""
     if base not in found:
         return dict(found)
     whole = found[base]["pods/s"]
@@ -139,7 +139,9 @@ def beside(found: Mapping[str, Sample], base: str) -> dict[str, Sample]:
 
 
 def burst(schedulers: Mapping[str, StartScheduler], workload: LiveWorkload, churn: int) -> dict[str, Sample]:
-    """The rates of one run, and the milliseconds of processor time a pod, without those of the start."""
+    """Return the rates of one run, and the milliseconds of processor time a pod, without those of
+    the start.
+    """
     with ExitStack() as running:
         planes = {name: running.enter_context(_plane(workload)) for name in schedulers}
         for plane in planes.values():
@@ -167,7 +169,9 @@ def _contestant(start: StartScheduler, plane: ControlPlane, enough: int) -> Iter
 def arriving(
     schedulers: Mapping[str, StartScheduler], workload: LiveWorkload, churn: int
 ) -> dict[str, Sample]:
-    """How fast pods are bound while they are created, and how long they wait when there are fewer of them."""
+    """Return how fast pods are bound while they are created, and how long they wait when there are fewer of
+    them.
+    """
     return {name: _arriving(start, workload, churn) for name, start in schedulers.items()}
 
 
@@ -209,7 +213,9 @@ def _control_plane(plane: ControlPlane) -> list[Process]:
 
 @contextmanager
 def churning(api: Api, workload: LiveWorkload, rate: int) -> Iterator[Callable[[], None]]:
-    """Pods that run, as many as are replaced in ten seconds; from the call on ``rate`` of them a second."""
+    """Yield pods that run, as many as are replaced in ten seconds; from the call on ``rate`` of them a
+    second.
+    """
     running, end = 10 * rate, threading.Event()
     api.create_all(bystander(number, workload) for number in range(running))
 

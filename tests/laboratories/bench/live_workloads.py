@@ -34,21 +34,24 @@ class LiveWorkload:
 
 
 def like_pods(nodes: int, pods: int) -> LiveWorkload:
-    """Pods of one Deployment."""
+    """Return pods of one Deployment."""
     return LiveWorkload(
         f"{nodes}Nodes{pods}LikePods", _nodes(nodes), [_replica(number) for number in range(pods)], pods
     )
 
 
 def mixed_pods(nodes: int, pods: int) -> LiveWorkload:
-    """Pods of StatefulSets of 20; of ten sets one is spread over zones, and one keeps its pods apart."""
+    """Return pods of StatefulSets of 20; of ten sets one is spread over zones, and one keeps its
+    pods apart.
+    """
     return LiveWorkload(
         f"{nodes}Nodes{pods}MixedPods", _nodes(nodes), [_member(number) for number in range(pods)], pods
     )
 
 
 def openb(traces: Path, pods: int) -> LiveWorkload:
-    """Nodes of a production cluster with GPUs, and the first of its pods; all that it had fit, just about.
+    """Return nodes of a production cluster with GPUs, and the first of its pods; all that it had fit, just
+    about.
 
     A pod that asks for all GPUs of a node, or for more memory than any has, may find none.
     """
@@ -58,12 +61,12 @@ def openb(traces: Path, pods: int) -> LiveWorkload:
 
 
 def node_name(number: int) -> str:
-    """The name of a node that is not from a trace."""
+    """Return the name of a node that is not from a trace."""
     return f"node-{number:05}"
 
 
 def bystander(number: int, workload: LiveWorkload) -> Manifest:
-    """A pod that runs already."""
+    """Return a pod that runs already."""
     node: str = workload.nodes[number % len(workload.nodes)]["metadata"]["name"]
     return objects.pod(f"bystander-{number:05}", nodeName=node)
 

@@ -22,7 +22,7 @@ _SAMPLE_NODE = "worker-a1"
 
 
 def text_of(name: str) -> str:
-    """A configuration of deploy/load, about a node of the benchmarks instead of one of the sample."""
+    """Return a configuration of deploy/load, about a node of the benchmarks instead of one of the sample."""
     return (LOAD / f"{name}.json").read_text(encoding="utf-8").replace(_SAMPLE_NODE, node_name(0))
 
 
@@ -40,7 +40,7 @@ class Load:
 
     @classmethod
     def of(cls, name: str) -> Load:
-        """That of a configuration."""
+        """Return that of a configuration."""
         config = json.loads(text_of(name))
         service, _, method = config["call"].partition("/")
         sent = descriptor_pool.Default().FindServiceByName(service).methods_by_name[method].input_type
@@ -54,7 +54,7 @@ class Load:
 
 
 def start_null_server(running: ExitStack, answer: bytes) -> str:
-    """A server that gives this answer to every call, and does nothing else; its address."""
+    """Return a server that gives this answer to every call, and does nothing else; its address."""
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
     (folder / "answer").write_bytes(answer)
     line = running.enter_context(started("tests.laboratories.bench.null_server", str(folder / "answer")))

@@ -96,7 +96,9 @@ def _elsewhere(measured: Measured, count: int, traced: bool) -> float:
 
 
 def per_node(count: int, traced: bool) -> float:
-    """Bytes that the state keeps per node; ``traced`` counts allocations, else resident memory grows."""
+    """Return the bytes that the state keeps per node; ``traced`` counts allocations, else resident memory
+    grows.
+    """
     encoded = _encoded(node_manifests(count, extra_labels=LABELS - OWN_LABELS, images=IMAGES))
     state = State()
 
@@ -107,12 +109,12 @@ def per_node(count: int, traced: bool) -> float:
 
 
 def per_pod(count: int, traced: bool) -> float:
-    """The same per bound pod, two on a node, of few label sets."""
+    """Return the same per bound pod, two on a node, of few label sets."""
     return _per_pod(count, traced, lambda number: {"app": f"app-{number % LABEL_SETS}"})
 
 
 def per_pod_of_its_own(count: int, traced: bool) -> float:
-    """The same where each has its name as a label."""
+    """Return the same where each has its name as a label."""
     return _per_pod(count, traced, lambda number: {"app": "set", POD_NAME: f"pod-{number}"})
 
 
@@ -136,7 +138,9 @@ def _per_pod(count: int, traced: bool, labels: Callable[[int], dict[str, str]]) 
 
 
 def per_evaluation(name: str, count: int, traced: bool) -> float:
-    """Bytes that a cached evaluation of one of ``EVALUATED`` keeps per node, after as many others."""
+    """Return the bytes that a cached evaluation of one of ``EVALUATED`` keeps per node, after as many
+    others.
+    """
     engine = new_engine(count)
     of_templates = [_evaluated(name, template) for template in range(2 * EVALUATIONS)]
 
@@ -177,7 +181,7 @@ def _allocated() -> int:
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory."""
+    """Return the bytes of this process that are in memory."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 

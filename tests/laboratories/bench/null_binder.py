@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def binding(server: Server, pod: dict[str, Any], node: str) -> bytes:
-    """The request that binds a pod with this metadata."""
+    """Return the request that binds a pod with this metadata."""
     return server.post(
         f"/api/v1/namespaces/{pod['namespace']}/pods/{pod['name']}/binding",
         {

@@ -66,7 +66,7 @@ Mix = Callable[["Side", int], Pod]
 
 
 def workloads(size: Size) -> list[Workload]:
-    """Each rule in process, for reservations over gRPC, and behind kube-scheduler."""
+    """Return each rule in process, for reservations over gRPC, and behind kube-scheduler."""
     cluster, found = f"{size.nodes}Nodes{size.running}Pods", []
     mixes: dict[str, Mix] = {"OneTemplate": _like, f"{TEMPLATES}Templates": _various, "Churn": _amid_churn}
     for rule, (mix, make) in itertools.product(RULES, mixes.items()):
@@ -87,7 +87,7 @@ def workloads(size: Size) -> list[Workload]:
 
 
 def configured(rule: Rule | None, *, alone: bool = False) -> dict[str, Any]:
-    """A configuration of the default profile with ``rule``, or of a profile with the rule alone."""
+    """Return a configuration of the default profile with ``rule``, or of a profile with the rule alone."""
     points: dict[str, Any] = {"enabled": [] if rule is None else [{"name": rule.name}]}
     if alone:
         points["disabled"] = [{"name": "*"}]
@@ -129,7 +129,7 @@ def _node(number: int) -> Any:
 
 
 def _pod(number: int, template: int, prefix: str = "pod", node: str = "") -> Any:
-    """A pod of one of the apps; its requests are those of its template."""
+    """Return a pod of one of the apps; its requests are those of its template."""
     manifest = pod_manifest(
         f"{prefix}-{number}",
         node=node,

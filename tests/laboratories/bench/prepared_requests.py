@@ -36,14 +36,14 @@ class Server:
 
     @classmethod
     def of(cls, kubeconfig: Path) -> Server:
-        """That of a kubeconfig as tests.laboratories.e2e writes it."""
+        """Return that of a kubeconfig as tests.laboratories.e2e writes it."""
         config = json.loads(kubeconfig.read_text())
         cluster = config["clusters"][0]["cluster"]
         authority = Path(cluster["certificate-authority"])
         return cls(cluster["server"], authority, config["users"][0]["user"]["token"])
 
     def post(self, path: str, document: dict[str, Any]) -> bytes:
-        """The request that makes an object."""
+        """Return the request that makes an object."""
         body = json.dumps(document)
         head = (
             f"POST {path} HTTP/1.1",

@@ -72,7 +72,9 @@ def _end(process: subprocess.Popen[str]) -> None:
 def serve_arguments(
     source: str, listen: str = LOOPBACK, more: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
-    """Arguments of ``mooring`` for a server that takes free ports and ends at once, with ``more`` flags."""
+    """Return arguments of ``mooring`` for a server that takes free ports and ends at once, with ``more``
+    flags.
+    """
     flags = {
         "--source": source,
         "--listen": listen,
@@ -96,7 +98,7 @@ def start_server(
     racks: int = 0,
     flags: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """A server with the nodes of ``node_manifests``, started with further ``flags``.
+    """Return a server with the nodes of ``node_manifests``, started with further ``flags``.
 
     Returns:
         The addresses of its ready line, such as ``grpc`` and ``extender``.
@@ -113,7 +115,7 @@ def start_server(
 
 
 def start_adapter(running: ExitStack, server: str) -> str:
-    """An adapter in front of the server at ``server``; its URL."""
+    """Return an adapter in front of the server at ``server``; its URL."""
     line = running.enter_context(started("mooring_extender", "--listen", LOOPBACK, "--server", server))
     return line.split()[-1]
 

@@ -144,7 +144,7 @@ class Asking(Generic[Request]):
     changes: Changes | None
 
     def timed_for(self, seconds: float) -> list[float]:
-        """The seconds that each call took, one at a time."""
+        """Return the seconds that each call took, one at a time."""
         took: list[float] = []
         ends = time.perf_counter() + seconds
         while len(took) < AT_LEAST or time.perf_counter() < ends:
@@ -227,7 +227,7 @@ def _prepare_batches(size: Size, mode: scheduling.CommitMode.ValueType, running:
 
 
 def schedule_request(count: int, first: int, *, prefix: str = "pod") -> scheduling.ScheduleRequest:
-    """A dry run for ``count`` like pods, numbered from ``first`` on."""
+    """Return a dry run for ``count`` like pods, numbered from ``first`` on."""
     names = [f"{prefix}-{first + number}" for number in range(count)]
     return scheduling.ScheduleRequest(
         templates=[scheduling.PodTemplate(pod=_pod())],

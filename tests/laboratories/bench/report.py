@@ -85,7 +85,7 @@ def record(section: str, about: dict[str, Any], figures: Sequence[Figure], pages
 
 
 def grids(figures: Sequence[Figure]) -> list[Grid]:
-    """The tables: a row per workload, columns per metric."""
+    """Return the tables: a row per workload, columns per metric."""
     workloads = [list(found) for _, found in itertools.groupby(figures, lambda figure: figure.workload)]
     return [_grid(list(same)) for _, same in itertools.groupby(workloads, _measured)]
 

@@ -71,7 +71,7 @@ class Cluster:
         self.decide(self.next_pods(int(nodes * family.reserved_per_node)))
 
     def next_pods(self, count: int) -> list[Pod]:
-        """The next ``count`` pods to decide; what comes with them is in the state."""
+        """Return the next ``count`` pods to decide; what comes with them is in the state."""
         manifests = [self._family.pod(number) for number in itertools.islice(self._numbers, count)]
         beside = [item for manifest in manifests for item in self._family.with_pod(manifest)]
         self._state.apply("pods", [Put(from_manifest(item)) for item in beside])

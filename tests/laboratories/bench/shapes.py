@@ -33,7 +33,7 @@ def pod(
 
 
 def near(kind: str, color: str, key: str, *, preferred: bool = False) -> tuple[Make, Make]:
-    """Pods that (anti-)affinity draws to, or from, their like: those before, and the measured ones."""
+    """Return pods that (anti-)affinity draws to, or from, their like: those before, and the measured ones."""
     term: Manifest = {
         "labelSelector": {"matchLabels": {"color": color}},
         "topologyKey": key,
@@ -67,7 +67,7 @@ def claiming(prefix: str, namespace: str) -> Make:
 
 
 def bound_claim(pod: Manifest) -> list[Manifest]:
-    """The claim of a pod of ``claiming``, and the volume that it is bound to."""
+    """Return the claim of a pod of ``claiming``, and the volume that it is bound to."""
     claim = pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
     shape: Manifest = {"accessModes": ["ReadOnlyMany"]}
     size = {"storage": "1Gi"}
@@ -100,7 +100,7 @@ def bound_claim(pod: Manifest) -> list[Manifest]:
 
 
 def waiting_claim(pod: Manifest) -> list[Manifest]:
-    """The claim of a pod of ``claiming``, which gets its volume where the pod goes."""
+    """Return the claim of a pod of ``claiming``, which gets its volume where the pod goes."""
     claim = pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
     spec = {
         "accessModes": ["ReadWriteOnce"],
@@ -113,7 +113,7 @@ def waiting_claim(pod: Manifest) -> list[Manifest]:
 
 
 def waiting_class() -> Manifest:
-    """The class of these claims."""
+    """Return the class of these claims."""
     kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": WAITING_CLASS}}
     return {**kind, "provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer"}
 
@@ -136,7 +136,7 @@ DEVICE_API = "resource.k8s.io/v1"
 
 
 def device_class(resource: str = "") -> Manifest:
-    """The class of all devices, which may stand for a resource."""
+    """Return the class of all devices, which may stand for a resource."""
     selector = {"cel": {"expression": f'device.driver == "{DEVICE_DRIVER}"'}}
     named = {"extendedResourceName": resource} if resource else {}
     metadata = {"name": DEVICE_CLASS}
@@ -149,7 +149,7 @@ def device_class(resource: str = "") -> Manifest:
 
 
 def device_slice(node: str) -> list[Manifest]:
-    """The devices of a node."""
+    """Return the devices of a node."""
     devices = [
         {
             "name": f"instance-{at}",
@@ -170,7 +170,7 @@ def device_slice(node: str) -> list[Manifest]:
 
 
 def with_device_claim(prefix: str, namespace: str = MEASURED) -> Make:
-    """Pods with a claim for one device, made from a template."""
+    """Return pods with a claim for one device, made from a template."""
 
     def make(number: int) -> Manifest:
         name = f"{prefix}-{number}"
@@ -184,7 +184,7 @@ def with_device_claim(prefix: str, namespace: str = MEASURED) -> Make:
 
 
 def device_claim(pod: Manifest) -> list[Manifest]:
-    """The claim that was made for a pod of ``with_device_claim``."""
+    """Return the claim that was made for a pod of ``with_device_claim``."""
     meta = pod["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"], "controller": True}
     name = f"{meta['name']}-device"

@@ -32,7 +32,7 @@ for number in range(pods):
 
 
 def _contestant(folder: Path, pods: int, seconds: float) -> tuple[Process, Contestant]:
-    """A program that binds one pod every ``seconds`` seconds, and has begun."""
+    """Return a program that binds one pod every ``seconds`` seconds, and has begun."""
     log = folder / "audit.log"
     command = [sys.executable, "-c", BINDER, str(log), str(pods), str(seconds)]
     folder.mkdir()

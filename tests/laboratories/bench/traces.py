@@ -67,7 +67,7 @@ class Traced(NamedTuple):
 
 
 def openb_nodes(folder: Path) -> Iterator[Traced]:
-    """The nodes of a production cluster with GPUs."""
+    """Yield the nodes of a production cluster with GPUs."""
     for row in _rows(folder / OPENB_NODES):
         gpus = str(1000 * int(row["gpu"]))
         offers = {"cpu": f"{row['cpu_milli']}m", "memory": f"{row['memory_mib']}Mi", GPU: gpus}
@@ -75,7 +75,7 @@ def openb_nodes(folder: Path) -> Iterator[Traced]:
 
 
 def openb_pods(folder: Path) -> Iterator[Traced]:
-    """The pods that came to them: 151 shapes among 8,152."""
+    """Yield the pods that came to them: 151 shapes among 8,152."""
     for row in _rows(folder / OPENB_PODS):
         gpus = int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
         asks: dict[str, str] = {"cpu": f"{row['cpu_milli']}m", "memory": f"{row['memory_mib']}Mi"}
@@ -83,7 +83,7 @@ def openb_pods(folder: Path) -> Iterator[Traced]:
 
 
 def dlrm_pods(folder: Path, *, apart: bool = False) -> Iterator[Traced]:
-    """The pods of 156 services, those that were there before the trace first: 134 shapes among 23,871.
+    """Yield the pods of 156 services, those that were there before the trace first: 134 shapes among 23,871.
 
     ``apart`` is the number of a service's pods that a node may have, by a hard spread over hosts: the nearest
     that Kubernetes has.

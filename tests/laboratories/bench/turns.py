@@ -63,7 +63,7 @@ class Contestant:
         self._seconds += ended - began
 
     def sample(self) -> Sample:
-        """The rate in all turns so far, and the milliseconds of processor time a pod by role."""
+        """Return the rate in all turns so far, and the milliseconds of processor time a pod by role."""
         after, bound = cpu_milliseconds(self._programs), self._bindings.count() - self._early
         cpu = {f"{role} ms/pod": (after[role] - self._before[role]) / bound for role in self._programs}
         return {"pods/s": bound / self._seconds, **cpu}

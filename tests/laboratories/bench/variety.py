@@ -67,29 +67,29 @@ class Mix:
 
 
 def replica(number: int, _nodes: int, *, spec: Fields | None = None, prefix: str = "replica") -> Manifest:
-    """A pod of a StatefulSet: its name is one of its labels."""
+    """Return a pod of a StatefulSet: its name is one of its labels."""
     name = f"{prefix}-{number}"
     labels = {"app": app_of(number), POD_NAME: name}
     return pod_manifest(name, labels=labels, requests=POD_ASKS, metadata={"uid": f"uid-{name}"}, spec=spec)
 
 
 def app_of(number: int) -> str:
-    """The StatefulSet of a replica."""
+    """Return the StatefulSet of a replica."""
     return f"set-{number // REPLICAS}"
 
 
 def spread_replica(number: int, nodes: int) -> Manifest:
-    """A replica whose set is spread over zones."""
+    """Return a replica whose set is spread over zones."""
     return replica(number, nodes, spec=_spread(app_of(number)))
 
 
 def apart_replica(number: int, nodes: int) -> Manifest:
-    """A replica that shares its node with no other of its set."""
+    """Return a replica that shares its node with no other of its set."""
     return replica(number, nodes, spec=_apart(app_of(number)))
 
 
 def daemon(number: int, nodes: int) -> Manifest:
-    """A pod of a DaemonSet: it names its node, and is otherwise like the others."""
+    """Return a pod of a DaemonSet: it names its node, and is otherwise like the others."""
     field = {"key": "metadata.name", "operator": "In", "values": [node_name(number % nodes)]}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     spec = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
@@ -100,7 +100,9 @@ def daemon(number: int, nodes: int) -> Manifest:
 
 
 def deployed(number: int, _nodes: int, *, which: int = 0, prefix: str = "deployed") -> Manifest:
-    """A pod of the Deployment ``which``: of ten, one is spread over zones, and one keeps its pods apart."""
+    """Return a pod of the Deployment ``which``: of ten, one is spread over zones, and one keeps its pods
+    apart.
+    """
     app, name = f"app-{which}", f"{prefix}-{number}"
     spec = {3: _spread(app), 7: _apart(app)}.get(which % 10)
     return pod_manifest(
@@ -113,7 +115,7 @@ def deployed(number: int, _nodes: int, *, which: int = 0, prefix: str = "deploye
 
 
 def any_deployed(number: int, nodes: int) -> Manifest:
-    """A pod of any Deployment, of few of them often."""
+    """Return a pod of any Deployment, of few of them often."""
     weights = [1 / (which + 1) for which in range(DEPLOYMENTS)]
     [which] = random.Random(number).choices(range(DEPLOYMENTS), weights)
     return deployed(number, nodes, which=which)
@@ -198,7 +200,7 @@ MIXES = (
 
 
 def workloads(size: Size) -> list[Workload]:
-    """The default profile over all nodes."""
+    """Return the default profile over all nodes."""
     cluster = f"{size.nodes}Nodes{size.running}Pods"
     return [
         Workload(
@@ -227,7 +229,7 @@ class Placing:
         self.engine: Engine = build_engine(default(registry.catalog()), registry, self.state, NoBinder())
 
     def next_pod(self) -> Pod:
-        """The next one to decide; what happens before it has happened."""
+        """Return the next one to decide; what happens before it has happened."""
         self.state.apply("bench", next(self._changes, ()))
         pod = from_manifest(self._mix.pod(next(self._numbers), self._nodes))
         assert isinstance(pod, Pod)
@@ -260,7 +262,7 @@ class Placing:
 
 
 def _healthy_node(number: int, minute: int = 0, images: Sequence[str] = ()) -> Manifest:
-    """A node that said so at this minute."""
+    """Return a node that said so at this minute."""
     beat = f"2026-01-01T00:{minute:02}:00Z"
     ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": beat}
     listed = [{"names": [name], "sizeBytes": 50_000_000} for name in images]

@@ -146,14 +146,14 @@ def figures(
 
 
 def timed(call: Callable[[], object]) -> float:
-    """The seconds that ``call`` takes."""
+    """Return the seconds that ``call`` takes."""
     began = time.perf_counter()
     call()
     return time.perf_counter() - began
 
 
 def timed_for(seconds: float, call: Callable[[], object], at_least: int = 5) -> list[float]:
-    """The seconds that each ``call`` took, one after the other for about ``seconds``."""
+    """Return the seconds that each ``call`` took, one after the other for about ``seconds``."""
     took: list[float] = []
     ends = time.perf_counter() + seconds
     while len(took) < at_least or time.perf_counter() < ends:
@@ -162,7 +162,7 @@ def timed_for(seconds: float, call: Callable[[], object], at_least: int = 5) -> 
 
 
 def calls_per_second(seconds: float, call: Callable[[], object], threads: int) -> float:
-    """How many calls end per second when each of ``threads`` threads always waits for one."""
+    """Return how many calls end per second when each of ``threads`` threads always waits for one."""
     with ThreadPoolExecutor(threads) as pool:
         began = time.perf_counter()
         done = list(pool.map(lambda _: len(timed_for(seconds, call)), range(threads)))
@@ -170,12 +170,12 @@ def calls_per_second(seconds: float, call: Callable[[], object], threads: int) -
 
 
 def timed_together(calls: Sequence[Callable[[], object]], threads: int) -> float:
-    """The seconds that all ``calls`` take when each of ``threads`` threads always waits for one."""
+    """Return the seconds that all ``calls`` take when each of ``threads`` threads always waits for one."""
     with ThreadPoolExecutor(threads) as pool:
         return timed(lambda: list(pool.map(lambda call: call(), calls)))
 
 
 def percentile(values: Iterable[float], percent: int) -> float:
-    """The smallest value that ``percent`` of all are not above."""
+    """Return the smallest value that ``percent`` of all are not above."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]

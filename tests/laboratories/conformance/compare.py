@@ -74,7 +74,9 @@ def shrink(scenario: Manifest, differs: Differs) -> Manifest:
 
 
 def _parts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    """All removable parts, the large ones first; list items from the end, so that earlier paths stay true."""
+    """Yield all removable parts, the large ones first; list items from the end, so that earlier paths stay
+    true.
+    """
     if isinstance(value, dict):
         keys: list[str | int] = list(value)
     elif isinstance(value, list):
@@ -89,7 +91,7 @@ def _parts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int,
 
 
 def _without(scenario: Manifest, path: tuple[str | int, ...]) -> Manifest | None:
-    """A copy without the part, or None if it is gone already."""
+    """Return a copy without the part, or None if it is gone already."""
     smaller = copy.deepcopy(scenario)
     parent: Any = smaller
     try:

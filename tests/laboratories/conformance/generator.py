@@ -90,7 +90,7 @@ SINCE = {
 
 
 def names_of(version: str) -> list[str]:
-    """The families that a release has."""
+    """Return the families that a release has."""
     return [name for name in NAMES if SINCE.get(name, version) <= version]
 
 

@@ -20,7 +20,7 @@ from tests.laboratories.conformance.families.draft import Manifest
 def document_of(
     engine: Engine, pod: Pod, profile: Profile, options: CycleOptions, warnings: Sequence[str] = ()
 ) -> Manifest:
-    """The document; a plugin's failure is its status."""
+    """Return the document; a plugin's failure is its status."""
     try:
         choice = engine.decide(pod, profile, ALL_NODES, seed=0, options=options)
     except PluginFailureError as failure:

@@ -37,7 +37,9 @@ def preempted(asked: Question) -> Manifest | None:
 
 
 def _by_unit(asked: Question, victims: Sequence[Pod]) -> list[list[str]]:
-    """The victims in their order; a group's pods are sorted, since kube-scheduler has no order for them."""
+    """Return the victims in their order; a group's pods are sorted, since kube-scheduler has no order for
+    them.
+    """
 
     def unit(pod: Pod) -> str:
         namespace, name = pod.group or ("", "")

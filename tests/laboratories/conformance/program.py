@@ -29,7 +29,7 @@ def build(version: str) -> Path:
 
 
 def of_release(version: str) -> list[str]:
-    """The options with which Go builds a program around that release; the newest needs none."""
+    """Return the options with which Go builds a program around that release; the newest needs none."""
     if version == NEWEST:
         return []
     return [f"-modfile=go-{version}.mod", f"-tags=v{version.replace('.', '_')}"]

@@ -14,7 +14,7 @@ TESTDATA = Path(__file__).parent / "testdata"
 
 
 def recording(name: str, version: str) -> Path:
-    """The file of one kind of answers of a release."""
+    """Return the file of one kind of answers of a release."""
     return TESTDATA / f"{name}-{version}.jsonl.gz"
 
 
@@ -27,11 +27,11 @@ def write(lines: Sequence[str], out: Path, what: str) -> int:
 
 
 def read_lines(file: Path) -> list[bytes]:
-    """The lines, each a JSON object."""
+    """Return the lines, each a JSON object."""
     return gzip.decompress(file.read_bytes()).splitlines()
 
 
 def read(file: Path) -> list[Manifest]:
-    """The objects."""
+    """Return the objects."""
     objects: list[Manifest] = msgspec.json.Decoder().decode_lines(gzip.decompress(file.read_bytes()))
     return objects

@@ -11,10 +11,10 @@ from tests.laboratories.conformance.program import NEWEST
 
 
 def of(version: str, *values: object, name: str) -> Any:
-    """A case about a release."""
+    """Return a case about a release."""
     return pytest.param(*values, id=name, marks=() if version == NEWEST else pytest.mark.slow)
 
 
 def each(versions: Iterable[str]) -> list[Any]:
-    """Every release as a case."""
+    """Return every release as a case."""
     return [of(version, version, name=version) for version in versions]

@@ -81,7 +81,7 @@ def main() -> int:
 
 
 def vectors_of(version: str) -> Path:
-    """The file of a release's vectors."""
+    """Return the file of a release's vectors."""
     return recording("vectors", version)
 
 
@@ -123,7 +123,9 @@ def explained(scenario: Manifest, version: str = NEWEST) -> Manifest:
 
 
 def disagreement(scenario: Manifest, answer: Manifest, version: str = NEWEST) -> list[str]:
-    """Why mooring and the oracle differ on a scenario; nothing if they agree, or if the oracle rejects it."""
+    """Return why mooring and the oracle differ on a scenario; nothing if they agree, or if the oracle rejects
+    it.
+    """
     if "error" in answer:
         return []
     try:
@@ -164,7 +166,7 @@ def _is_left_to_chance(scenario: Manifest, answer: Manifest, oracle: Oracle, ver
 
 
 def _by_chance(scenario: Manifest, answer: Manifest, oracle: Oracle, version: str) -> bool:
-    """Whether the oracle gives mooring's answer for each field now and then.
+    """Return whether the oracle gives mooring's answer for each field now and then.
 
     It iterates over Go maps of pods, claims or drivers. The machine's speed decides how far a search gets
     within its filterTimeout, and whether it reaches an invalid object. Before ``POOLS_IN_ORDER_SINCE`` there

@@ -238,7 +238,7 @@ class DoorsCluster(GuardedControlPlane):
         return str(self.api.call("GET", path)["spec"].get("nodeName", ""))
 
     def waiting(self) -> list[str]:
-        """The pods that have no node."""
+        """Return the pods that have no node."""
         return [key_of(item) for item in self.pods() if "nodeName" not in item["spec"]]
 
     def remove_waiting(self) -> None:
@@ -250,7 +250,7 @@ class DoorsCluster(GuardedControlPlane):
         self._wait_rest()
 
     def nodes(self) -> list[Manifest]:
-        """All nodes."""
+        """Return all nodes."""
         return self.api.items("/api/v1/nodes")
 
     def add_node(self, item: Manifest) -> None:
@@ -298,12 +298,12 @@ class DoorsCluster(GuardedControlPlane):
         return successors
 
     def _newcomer(self, known: set[str]) -> str | None:
-        """The pod that isn't known, once it has all that it names."""
+        """Return the pod that isn't known, once it has all that it names."""
         new = [item for item in self.pods() if item["metadata"]["uid"] not in known]
         return key_of(new[0]) if new and self._has_what_it_names(new[0]) else None
 
     def arrived(self) -> list[Manifest]:
-        """All pods, those without a node in the order in which kube-scheduler heard of them."""
+        """Return all pods, those without a node in the order in which kube-scheduler heard of them."""
         pods = {key_of(item): item for item in self.pods()}
         waiting = {key for key, item in pods.items() if _is_schedulable(item)}
 
@@ -317,7 +317,7 @@ class DoorsCluster(GuardedControlPlane):
         return sorted(pods.values(), key=lambda item: order.get(key_of(item), -1))
 
     def pods(self) -> list[Manifest]:
-        """All pods."""
+        """Return all pods."""
         return self.api.items("/api/v1/pods")
 
     def _log(self) -> str:
@@ -327,7 +327,7 @@ class DoorsCluster(GuardedControlPlane):
             return log.read().decode(errors="replace")
 
     def dump(self) -> list[Manifest]:
-        """Every object of the set, as the API server has it."""
+        """Return every object of the set, as the API server has it."""
         return [item for path in (*_OF_THE_CLUSTER, *_NAMESPACED) for item in self._items(path)] + [
             item for item in self.api.items("/api/v1/namespaces") if item["metadata"]["name"] in POOL
         ]
@@ -413,7 +413,7 @@ class DoorsCluster(GuardedControlPlane):
             )
 
     def _has_what_it_names(self, item: Manifest) -> bool:
-        """Whether a pod has the claims that are made for it."""
+        """Return whether a pod has the claims that are made for it."""
         namespace, name = item["metadata"]["namespace"], item["metadata"]["name"]
         spec = item["spec"]
         claims = {one["name"] for one in spec.get("resourceClaims", ()) if "resourceClaimTemplateName" in one}
@@ -431,12 +431,14 @@ class DoorsCluster(GuardedControlPlane):
         wait_until(self._is_at_rest, "kube-scheduler to be done", pause=_SETTLE_SECONDS)
 
     def _in_hand(self) -> int:
-        """How many pods kube-scheduler will try soon, or is binding: a static volume takes it a second."""
+        """Return how many pods kube-scheduler will try soon, or is binding: a static volume takes it a
+        second.
+        """
         text = page(f"https://127.0.0.1:{self._telemetry}/metrics")
         return sum(map(int, _IN_HAND.findall(text)))
 
     def _is_at_rest(self) -> bool:
-        """Whether each pod has its verdict, and nothing has changed since the last look."""
+        """Return whether each pod has its verdict, and nothing has changed since the last look."""
         in_hand = self._in_hand()
         pods = self.pods()
         seen, self._seen = self._seen, [_state(item) for item in pods]
@@ -480,12 +482,12 @@ _OTHERS = ()
 
 
 def _turn_of(kind: str) -> tuple[str, ...]:
-    """Which of the three turns has objects of this kind."""
+    """Return which of the three turns has objects of this kind."""
     return next((kinds for kinds in (_CLASSES, _LATE) if kind in kinds), _OTHERS)
 
 
 def condition_of(item: Manifest) -> Manifest:
-    """The pod's condition PodScheduled; empty without one."""
+    """Return the pod's condition PodScheduled; empty without one."""
     conditions = item["status"].get("conditions", [])
     return next((one for one in conditions if one["type"] == "PodScheduled"), {})
 
@@ -501,7 +503,7 @@ def key_of(item: Manifest) -> str:
 
 
 def _is_schedulable(item: Manifest) -> bool:
-    """Whether kube-scheduler has to try the pod."""
+    """Return whether kube-scheduler has to try the pod."""
     spec = item["spec"]
     return (
         "nodeName" not in spec
@@ -515,7 +517,7 @@ def _state(item: Manifest) -> tuple[str, str, str]:
 
 
 def _has_its_pods(item: Manifest) -> bool:
-    """Whether a workload's controller has made what it makes at first."""
+    """Return whether a workload's controller has made what it makes at first."""
     spec, status = item["spec"], item.get("status", {})
     if item["kind"] == "Job":
         wanted = min(spec["parallelism"], spec.get("completions", spec["parallelism"]))

@@ -93,7 +93,7 @@ def _json_documents(random: Random, objects: Sequence[Manifest]) -> tuple[str, l
 
 
 def _list(random: Random, objects: Sequence[Manifest]) -> tuple[str, list[Posted]]:
-    """A List, which may have Lists in it."""
+    """Return a List, which may have Lists in it."""
     items = list(objects)
     if random.random() < 0.5:
         at = random.randrange(len(items))

@@ -46,7 +46,9 @@ def manifests(random: Random) -> list[Manifest]:
 
 
 def _is_needed(random: Random, item: Manifest) -> bool:
-    """Whether an object of the cluster is in the set; a namespace is there without its Namespace, too."""
+    """Return whether an object of the cluster is in the set; a namespace is there without its Namespace,
+    too.
+    """
     match item["kind"]:
         case "Node":
             return False

@@ -152,7 +152,7 @@ class _Comparison:
         self._asked += future.asked
 
     def _said(self, *argv: object) -> Any:
-        """The document that a command prints; None, and a difference, when it can't decide."""
+        """Return the document that a command prints; None, and a difference, when it can't decide."""
         answer = ask(*argv, "-o", "json")
         if answer.code in _DECIDED:
             return answer.document
@@ -184,7 +184,7 @@ class _Comparison:
             )
 
     def _message(self, key: str, condition: Manifest, ours: str) -> str:
-        """Why a pod has no node, as kube-scheduler says."""
+        """Return why a pod has no node, as kube-scheduler says."""
         if condition.get("reason") == "SchedulingGated" or not condition:
             # kube-scheduler has not tried it: it has gates, or is another scheduler's.
             return ours
@@ -197,7 +197,7 @@ class _Comparison:
         return ours if alike else theirs
 
     def _node_after(self, pod: str) -> str:
-        """The node that a pod has at the end."""
+        """Return the node that a pod has at the end."""
         after = self._after.get(pod, {"spec": {}})
         return str(after["spec"].get("nodeName", ""))
 
@@ -237,7 +237,7 @@ _LATE_PODS = 3
 
 
 def _node_of(row: Manifest | None) -> str:
-    """The node of a row of `mooring schedule`; "" without one."""
+    """Return the node of a row of `mooring schedule`; "" without one."""
     return str((row or {}).get("node") or "")
 
 

@@ -52,7 +52,7 @@ class Future:
         yield from self._random.choice((self._removal, self._node_groups, self._change))()
 
     def _capacity(self, manifests: Path) -> Iterator[str]:
-        """How many pods of a ReplicaSet find a node."""
+        """Yield how many pods of a ReplicaSet find a node."""
         shape = self._file("shape", new_object("v1", "Pod", "more", POOL[0], **self._template))
         for row in self._said("what-if", "capacity", "--manifests", manifests, "--shape", shape) or ():
             self._placed = self._cluster.fill(self._template, row["count"] + 1)

@@ -53,7 +53,7 @@ class Api:
         return answer
 
     def _send(self, method: str, path: str, body: bytes | None, form: str) -> tuple[int, bytes]:
-        """The status and content of an answer."""
+        """Return the status and content of an answer."""
         headers = {**self._headers, "Content-Type": form}
         request = urllib.request.Request(self.address + path, data=body, method=method, headers=headers)
         try:
@@ -64,7 +64,7 @@ class Api:
                 return error.code, error.read()
 
     def stream(self, path: str) -> Iterator[bytes]:
-        """The lines of an answer that goes on, until the server ends it. Raises URLError as `call`."""
+        """Yield the lines of an answer that goes on, until the server ends it. Raises URLError as `call`."""
         request = urllib.request.Request(
             self.address + path, headers={"Authorization": f"Bearer {self._token}"}
         )
@@ -76,7 +76,7 @@ class Api:
         return {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
 
     def is_ready(self) -> bool:
-        """Whether the server is up and has made the namespace that pods go to."""
+        """Return whether the server is up and has made the namespace that pods go to."""
         try:
             self.call("GET", "/api/v1/namespaces/default")
         except (ApiError, OSError):
@@ -84,7 +84,7 @@ class Api:
         return True
 
     def items(self, path: str) -> list[Manifest]:
-        """The objects of a list, each with the kind and apiVersion that lists leave out."""
+        """Return the objects of a list, each with the kind and apiVersion that lists leave out."""
         answer = self.call("GET", path)
         kind = str(answer["kind"]).removesuffix("List")
         return [{"apiVersion": answer["apiVersion"], "kind": kind, **item} for item in answer["items"]]
@@ -120,7 +120,7 @@ class Api:
         return self.call("GET", f"/api/v1/namespaces/default/pods/{name}")
 
     def node_of(self, name: str) -> str | None:
-        """The node that the pod is bound to, None while there is none."""
+        """Return the node that the pod is bound to, None while there is none."""
         node: str | None = self.pod(name)["spec"].get("nodeName")
         return node
 
@@ -129,7 +129,7 @@ class Api:
         return wait_until(lambda: self.node_of(name), f"pod {name} to be bound")
 
     def bound(self, app: str = "") -> dict[str, str]:
-        """The node of each pod that has one; of those with the label app, if given."""
+        """Return the node of each pod that has one; of those with the label app, if given."""
         return {
             pod["metadata"]["name"]: pod["spec"]["nodeName"]
             for pod in self.pods()
@@ -158,7 +158,7 @@ class Api:
             raise AssertionError(f"{error}; its events: {self.failed_scheduling(name)}") from None
 
     def failed_scheduling(self, name: str) -> list[str]:
-        """The messages of the pod's FailedScheduling events so far."""
+        """Return the messages of the pod's FailedScheduling events so far."""
         events = self.items(f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={name}")
         return [event["message"] for event in events if event["reason"] == "FailedScheduling"]
 

@@ -34,7 +34,7 @@ def built(folder: str) -> list[Manifest]:
 
 
 def written(file: str) -> list[Manifest]:
-    """The objects of a file of deploy/."""
+    """Return the objects of a file of deploy/."""
     return list(yaml.safe_load_all((DEPLOY / file).read_text()))
 
 
@@ -47,14 +47,14 @@ def _collections(api: Api, version: str) -> dict[str, tuple[str, bool]]:
 
 
 def path_of(api: Api, item: Manifest) -> str:
-    """Where objects like `item` are created."""
+    """Return where objects like `item` are created."""
     template, namespaced = _collections(api, item["apiVersion"])[item["kind"]]
     namespace = item["metadata"].get("namespace", "default")
     return template.format(f"namespaces/{namespace}/" if namespaced else "")
 
 
 def path_to(api: Api, item: Manifest) -> str:
-    """Where the object `item` is once it is created."""
+    """Return where the object `item` is once it is created."""
     return f"{path_of(api, item)}/{item['metadata']['name']}"
 
 
@@ -74,7 +74,7 @@ def apply(api: Api, objects: list[Manifest]) -> None:
 
 
 def identity(control_plane: ControlPlane, namespace: str, account: str) -> Path:
-    """The kubeconfig of a ServiceAccount, with a token that the API server gives for it."""
+    """Return the kubeconfig of a ServiceAccount, with a token that the API server gives for it."""
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
     answer = control_plane.api.call(
         "POST", path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
@@ -83,7 +83,9 @@ def identity(control_plane: ControlPlane, namespace: str, account: str) -> Path:
 
 
 def certificates(directory: Path) -> Path:
-    """The files of the Secret mooring-extender-tls and those of kube-scheduler, as the README makes them."""
+    """Return the files of the Secret mooring-extender-tls and those of kube-scheduler, as the README makes
+    them.
+    """
     directory.mkdir()
     new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
     leaf = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", "basicConstraints=critical,CA:FALSE"]
@@ -99,7 +101,7 @@ def certificates(directory: Path) -> Path:
 
 
 def with_certificates(stanza: Manifest, tls: Path) -> Manifest:
-    """An extender's stanza, or a configuration with some, whose files are those of `certificates`."""
+    """Return an extender's stanza, or a configuration with some, whose files are those of `certificates`."""
     text = json.dumps(stanza).replace("/etc/kubernetes/pki/mooring-ca.crt", f"{tls}/ca.crt")
     moved: Manifest = json.loads(
         text.replace("/etc/kubernetes/pki/mooring-client.", f"{tls}/mooring-client.")
@@ -139,7 +141,7 @@ def start(
 
 
 def metrics_token(control_plane: ControlPlane) -> str:
-    """The token of a ServiceAccount that may read /metrics, and nothing else."""
+    """Return the token of a ServiceAccount that may read /metrics, and nothing else."""
     rbac, name = "rbac.authorization.k8s.io", "metrics-reader"
     where = {"name": name, "namespace": "mooring-system"}
     account = {"kind": "ServiceAccount", **where}
@@ -164,14 +166,16 @@ def metrics_token(control_plane: ControlPlane) -> str:
 
 
 def scheduling(kubeconfig: Path) -> dict[str, str]:
-    """The flags that take `mooring scheduler` out of its cluster: to a kubeconfig and ports of loopback."""
+    """Return the flags that take `mooring scheduler` out of its cluster: to a kubeconfig and ports of
+    loopback.
+    """
     source = f"kubernetes:{kubeconfig}"
     serving = {"--secure-port": str(free_port()), "--grpc-listen": f"127.0.0.1:{free_port()}"}
     return {"--source": source, "--bind-address": "127.0.0.1", **serving}
 
 
 def pod_spec(objects: list[Manifest]) -> Manifest:
-    """The spec of the one pod that is among `objects`, or that a workload among them makes."""
+    """Return the spec of the one pod that is among `objects`, or that a workload among them makes."""
     (spec,) = [
         item["spec"] if item["kind"] == "Pod" else item["spec"]["template"]["spec"]
         for item in objects
@@ -199,7 +203,7 @@ def _mounted(
 
 
 def seen_by_node_filter(log: str, name: str) -> set[str]:
-    """The nodes of S5's cluster that its nodeFilter noted for the pod, each once."""
+    """Return the nodes of S5's cluster that its nodeFilter noted for the pod, each once."""
     found = re.findall(
         rf"nodeFilter filter pod=default/{name} node=(\S+) cpu=1900 memory=8020508672$", log, re.MULTILINE
     )

@@ -47,7 +47,7 @@ class Balancer:
         self._listener.close()
 
     def is_ready(self, url: str) -> bool:
-        """Whether new connections go there."""
+        """Return whether new connections go there."""
         return url in self._ready
 
     def _run(self, target: Callable[..., None], *args: object) -> None:

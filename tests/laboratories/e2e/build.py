@@ -120,7 +120,7 @@ _ALL = (*PROGRAMS, *OLDER_SCHEDULERS, *UPSTREAM_PROGRAMS)
 
 
 def stamp_of(program: Program, go_version: str) -> str:
-    """A digest of everything that decides the binary's bytes."""
+    """Return a digest of everything that decides the binary's bytes."""
     digest = hashlib.sha256(f"{go_version}\n{program.package}\n{program.ldflags}".encode())
     pinned = HERE / "tools" / program.module / program.mod_file
     for file in (pinned, pinned.with_suffix(".sum")):

@@ -64,7 +64,9 @@ def items(api: Api, kind: str, namespaces: Iterable[str]) -> list[Manifest]:
 
 
 def differences(loaded: Manifests, api: Api) -> list[str]:
-    """The objects that are in one of the two only, as far as scheduling reads them; a line for each."""
+    """Return the objects that are in one of the two only, as far as scheduling reads them; a line
+    for each.
+    """
     namespaces = {item.metadata.namespace for item in loaded.objects}
     found = []
     for kind in _LISTS:
@@ -76,7 +78,9 @@ def differences(loaded: Manifests, api: Api) -> list[str]:
 
 
 def identity(item: ClusterObject) -> str:
-    """The object without what is different each time: made-up names, hashes, UIDs, times, and its status."""
+    """Return the object without what is different each time: made-up names, hashes, UIDs, times, and its
+    status.
+    """
     fields: Manifest = msgspec.to_builtins(item, enc_hook=dict)
     metadata = fields.pop("metadata")
     if not isinstance(item, Node):
@@ -102,7 +106,7 @@ def identity(item: ClusterObject) -> str:
 
 
 def _with_plain_amounts(value: Any) -> Any:
-    """The same with quantities as numbers: the API server writes 1000 as 1k."""
+    """Return the same with quantities as numbers: the API server writes 1000 as 1k."""
     if isinstance(value, list | tuple):
         return [_with_plain_amounts(item) for item in value]
     if not isinstance(value, dict):
@@ -116,7 +120,7 @@ def _with_plain_amounts(value: Any) -> Any:
 
 
 def _made_up(labels: Manifest) -> list[str]:
-    """The words that a controller made up for the object."""
+    """Return the words that a controller made up for the object."""
     # A StatefulSet's revision is its name and a hash.
     revision = labels.get("controller-revision-hash", "").rpartition("-")[2]
     words = labels.get("pod-template-hash"), revision, labels.get("controller-uid")
@@ -137,7 +141,7 @@ def engine_over(loaded: Manifests, config: Mapping[str, Any]) -> Engine:
 
 
 def attempts(log: str) -> list[str]:
-    """The pods that kube-scheduler tried to place, in its order, as namespace/name."""
+    """Return the pods that kube-scheduler tried to place, in its order, as namespace/name."""
     return _ATTEMPT.findall(log)
 
 
@@ -171,7 +175,7 @@ def disagreements(engine: Engine, loaded: Manifests, pods: list[Manifest], tried
 
 
 def best_nodes(choice: Choice) -> set[str]:
-    """The nodes with the highest total; "" alone = none takes the pod."""
+    """Return the nodes with the highest total; "" alone = none takes the pod."""
     evaluation = choice.evaluation
     names = evaluation.snapshot.nodes.names
     return {names[row] for row in evaluation.rows[evaluation.best]} or {""}

@@ -41,7 +41,7 @@ def kube_scheduler_without_node_affinity(*extenders: dict[str, Any]) -> dict[str
 def extender(
     url: str, *, node_cache_capable: bool = True, ignorable: bool = False, bind: bool = False
 ) -> dict[str, Any]:
-    """The stanza for mooring's adapter at `url`."""
+    """Return the stanza for mooring's adapter at `url`."""
     stanza: dict[str, Any] = {
         "urlPrefix": url,
         "filterVerb": "filter",

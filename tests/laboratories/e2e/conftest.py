@@ -34,14 +34,14 @@ def shared_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
 
 @pytest.fixture
 def control_plane(shared_control_plane: ControlPlane) -> ControlPlane:
-    """The shared control plane without any node, pod or event, and without a scheduler."""
+    """Return the shared control plane without any node, pod or event, and without a scheduler."""
     shared_control_plane.api.clear()
     return shared_control_plane
 
 
 @pytest.fixture(scope="module")
 def shared_guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedControlPlane]:
-    """One for each module, since what is applied stays; use `guarded` in tests."""
+    """Yield one for each module, since what is applied stays; use `guarded` in tests."""
     with GuardedControlPlane(tmp_path_factory.mktemp("guarded")) as running:
         yield running
 

@@ -79,7 +79,7 @@ class ControlPlane:
             self._running.pop().stop()
 
     def kubeconfig(self, user: str) -> Path:
-        """The kubeconfig file of one of `USERS`."""
+        """Return the kubeconfig file of one of `USERS`."""
         return self.directory / f"{user}.kubeconfig"
 
     def write_kubeconfig(self, user: str, token: str) -> Path:
@@ -101,7 +101,7 @@ class ControlPlane:
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def process(self, name: str) -> Process:
-        """The running program of that name: ``etcd``, ``kube-apiserver``."""
+        """Return the running program of that name: ``etcd``, ``kube-apiserver``."""
         return next(process for process in self._running if process.name == name)
 
     def restart_api_server(self) -> None:
@@ -228,7 +228,7 @@ class ControlPlane:
         return self.directory / "apiserver" / "apiserver.crt"
 
     def _has_certificate(self) -> bool:
-        """Whether kube-apiserver has written all of it: the file is there a moment before."""
+        """Return whether kube-apiserver has written all of it: the file is there a moment before."""
         return self._ca_file.exists() and self._ca_file.read_text().endswith("-----END CERTIFICATE-----\n")
 
     def _start_etcd(self) -> None:
@@ -305,7 +305,7 @@ class ControlPlaneWithGroups(ControlPlane):
 
 
 def page(url: str) -> str:
-    """A page of a program's own server. Its certificate is new at each start, so it is not checked.
+    """Return a page of a program's own server. Its certificate is new at each start, so it is not checked.
 
     Raises OSError when the answer is not 200.
     """
@@ -321,7 +321,7 @@ def page(url: str) -> str:
 
 
 def _answers(url: str) -> bool:
-    """Whether a health address answers."""
+    """Return whether a health address answers."""
     try:
         page(url)
     except OSError:

@@ -64,7 +64,7 @@ class MooringClient:
         return self.scheduling.Schedule(request, timeout=_SECONDS)
 
     def preferred(self, pod: Manifest) -> list[str]:
-        """The nodes with the highest total for a pod that the server knows."""
+        """Return the nodes with the highest total for a pod that the server knows."""
         answer = self.schedule(pod)
         assert answer.verdicts[answer.pod_verdicts[0]].code == 1, answer.verdicts
         return sorted(answer.ties[0].names.names)
@@ -76,6 +76,6 @@ class MooringClient:
 
 
 def reference(pod: Manifest) -> objects.PodReference:
-    """The pod by namespace, name and UID."""
+    """Return the pod by namespace, name and UID."""
     metadata = pod["metadata"]
     return objects.PodReference(namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"])

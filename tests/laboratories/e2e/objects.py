@@ -8,7 +8,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 def node(name: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A ready node of 4 CPUs, 32 GiB and 110 pods."""
+    """Return a ready node of 4 CPUs, 32 GiB and 110 pods."""
     capacity = {"cpu": "4", "memory": "32Gi", "pods": "110"}
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
     return {
@@ -20,12 +20,12 @@ def node(name: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 
 def container(**requests: str) -> dict[str, Any]:
-    """A container that asks for this much."""
+    """Return a container that asks for this much."""
     return {"name": "main", "image": "registry.example/app:1", "resources": {"requests": requests}}
 
 
 def pod(name: str, **spec: Any) -> dict[str, Any]:
-    """A pod with one small container; `spec` adds fields of the pod's spec."""
+    """Return a pod with one small container; `spec` adds fields of the pod's spec."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -37,7 +37,9 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 def node_affinity(
     required: Mapping[str, str] | None = None, preferred: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """A pod's affinity: only to nodes with the labels `required`, the more so to those with `preferred`."""
+    """Return a pod's affinity: only to nodes with the labels `required`, the more so to those with
+    `preferred`.
+    """
     affinity: dict[str, Any] = {}
     if required:
         terms = [{"matchExpressions": _expressions(required)}]
@@ -53,6 +55,6 @@ def _expressions(labels: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def required_pod_affinity(labels: Mapping[str, str]) -> dict[str, Any]:
-    """A pod's affinity: only to nodes on which a pod with these labels runs."""
+    """Return a pod's affinity: only to nodes on which a pod with these labels runs."""
     term = {"labelSelector": {"matchLabels": dict(labels)}, "topologyKey": HOSTNAME}
     return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

@@ -43,7 +43,9 @@ class _Mooring(Restartable):
 
 
 def certified(tls: Path, prefix: str = "") -> tuple[str, ...]:
-    """The flags for HTTPS with the files of `applying.certificates`, by which kube-scheduler alone binds."""
+    """Return the flags for HTTPS with the files of `applying.certificates`, by which kube-scheduler alone
+    binds.
+    """
     return (
         f"--{prefix}tls-cert-file={tls}/tls.crt",
         f"--{prefix}tls-private-key-file={tls}/tls.key",
@@ -87,7 +89,7 @@ class MooringServer(_Mooring):
     def answering_extender_calls(
         cls, directory: Path, config: dict[str, Any], *flags: str, source: str
     ) -> Self:
-        """One that has the extender adapter in it, at `extender_url`."""
+        """Return one that has the extender adapter in it, at `extender_url`."""
         listen = f"127.0.0.1:{free_port()}"
         extending = ("--extender-listen", listen, "--extender-http-timeout", HTTP_TIMEOUT)
         server = cls(directory, config, *extending, *flags, source=source)
@@ -95,7 +97,7 @@ class MooringServer(_Mooring):
         return server
 
     def metrics(self) -> str:
-        """Its metrics page."""
+        """Return its metrics page."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(f"http://{self.metrics_address}/metrics", timeout=10) as response:
             text: str = response.read().decode()

@@ -19,7 +19,7 @@ _NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def installed() -> str:
-    """The path of the program; Debian's package is installed when it is missing.
+    """Return the path of the program; Debian's package is installed when it is missing.
 
     Raises CalledProcessError when that fails.
     """
@@ -127,14 +127,14 @@ class Prometheus(Restartable):
         process.wait_ready(self._is_ready, "/-/ready")
 
     def query(self, expression: str) -> list[Any]:
-        """The series that an expression has now. Raises HTTPError when it is not valid."""
+        """Return the series that an expression has now. Raises HTTPError when it is not valid."""
         asked = urllib.parse.urlencode({"query": expression})
         with _NO_PROXY.open(f"{self.address}/api/v1/query?{asked}", timeout=10) as response:
             found: list[Any] = json.load(response)["data"]["result"]
         return found
 
     def queries(self) -> int:
-        """How many queries it answered since its start, by its own count."""
+        """Return how many queries it answered since its start, by its own count."""
         with _NO_PROXY.open(f"{self.address}/metrics", timeout=10) as response:
             text = response.read().decode()
         pattern = r'^prometheus_http_requests_total{.*handler="/api/v1/query"} (\S+)$'

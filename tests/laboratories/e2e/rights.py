@@ -8,7 +8,7 @@ from .control_plane import ControlPlane
 
 
 def client_of(guarded: ControlPlane, kubeconfig: Path) -> Api:
-    """A client with the token of a kubeconfig."""
+    """Return a client with the token of a kubeconfig."""
     token = json.loads(kubeconfig.read_text())["users"][0]["user"]["token"]
     return Api(guarded.address, guarded.directory / "apiserver" / "apiserver.crt", token)
 
@@ -85,7 +85,7 @@ KUBE_SCHEDULERS = [
 
 
 def rejected(client: Api, requests: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those of the requests that the API server answers with 403."""
+    """Return those of the requests that the API server answers with 403."""
     found = []
     for method, path in requests:
         try:

@@ -21,7 +21,7 @@ def fetch(address: str, token: str = "") -> str:
 
 
 def gauges(address: str, name: str, token: str) -> dict[str, float]:
-    """The metric `name` of the page at `address`, by the value of its one label."""
+    """Return the metric `name` of the page at `address`, by the value of its one label."""
     return {
         next(iter(sample.labels.values())): sample.value
         for family in text_string_to_metric_families(fetch(address, token))

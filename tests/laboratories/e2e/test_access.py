@@ -172,7 +172,7 @@ QUESTIONS = [
 
 
 def expected(account: str, right: str, namespace: str) -> bool:
-    """Whether an account may ask a question, by the sentences alone."""
+    """Return whether an account may ask a question, by the sentences alone."""
     return namespace in MAY[account].get(right, ())
 
 

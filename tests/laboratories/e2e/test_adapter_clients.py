@@ -36,7 +36,7 @@ def run(*command: str, directory: Path = ROOT) -> str:
 
 @pytest.fixture(scope="module")
 def client() -> str:
-    """The client, built with stubs that are generated from the adapters' contracts."""
+    """Return the client, built with stubs that are generated from the adapters' contracts."""
     program = CACHE / "adapter-client"
     run("buf", "generate", "--template", str(SOURCE / "buf.gen.yaml"))
     run("go", "build", "-o", str(program), ".", directory=SOURCE)

@@ -36,7 +36,7 @@ CHECKS = 'mooring_self_checks_total{result="%s"}'
 
 
 def slow(metric: str, seconds: float, labels: str = "") -> dict[str, str]:
-    """A histogram all of whose observations take `seconds`."""
+    """Return a histogram all of whose observations take `seconds`."""
     return {
         f'{metric}_bucket{{job="m",{labels}le="{bound}"}}': RISING if bound >= seconds else ZERO
         for bound in (0.512, 1.024, 2.048, 4.096)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def client(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringClient]:
-    """A server that may bind, with two nodes and the pods `first` and `second` pushed."""
+    """Yield a server that may bind, with two nodes and the pods `first` and `second` pushed."""
     for name in ("n1", "n2"):
         control_plane.api.create(objects.node(name))
     affinity = objects.node_affinity({objects.HOSTNAME: "n2"})
@@ -35,7 +35,9 @@ def client(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringClien
 
 
 def rejection(client: MooringClient, pod: Manifest, node: str) -> tuple[grpc.StatusCode, bytes]:
-    """The code and the encoded details of a Bind that must fail; ErrorInfo's reason is plain text in them."""
+    """Return the code and the encoded details of a Bind that must fail; ErrorInfo's reason is plain text in
+    them.
+    """
     with pytest.raises(grpc.RpcError) as caught:
         client.bind(pod, node)
     metadata = {item.key: item.value for item in caught.value.trailing_metadata()}

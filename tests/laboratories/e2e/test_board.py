@@ -62,7 +62,7 @@ def test_every_panel_has_data_under_load_and_no_error_on_an_idle_server(
         number = 0
 
         def silent() -> list[str]:
-            """The panels without data, after some more pods and calls."""
+            """Return the panels without data, after some more pods and calls."""
             nonlocal number
             for _ in range(3):
                 number += 1

@@ -193,7 +193,7 @@ def test_install_upgrade_rollback(guarded: GuardedControlPlane, tmp_path: Path) 
     release = ("mooring", "--namespace=mooring-system", admin)
 
     def deployed() -> tuple[Any, Any]:
-        """The configuration's profiles, and the pods' template."""
+        """Return the configuration's profiles, and the pods' template."""
         config, deployment = (
             api.call("GET", path_to(api, item))
             for kind in ("ConfigMap", "Deployment")

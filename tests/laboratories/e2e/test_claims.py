@@ -32,7 +32,7 @@ DRIVER = "gpu.example.com"
 
 @pytest.fixture
 def client(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringClient]:
-    """A server that follows a control plane with one node, emptied of volumes and devices."""
+    """Yield a server that follows a control plane with one node, emptied of volumes and devices."""
     api = control_plane.api
     for path in (CLAIMS, CLASSES, SLICES, PVC, PV, STORAGE):
         for item in api.items(path):

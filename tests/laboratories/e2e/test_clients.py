@@ -30,7 +30,7 @@ def run(command: list[str], directory: Path) -> None:
 
 @pytest.fixture(scope="module")
 def command() -> list[str]:
-    """The command that starts the example."""
+    """Return the command that starts the example."""
     program = CACHE / "composed"
     run(["go", "build", "-o", str(program), "./composed"], EXAMPLES)
     return [str(program)]

@@ -66,7 +66,7 @@ class World:
         return True
 
     def bind(self, item: Manifest, node_name: str) -> str:
-        """How it ended: the outcome, or the reason of the error."""
+        """Return how it ended: the outcome, or the reason of the error."""
         try:
             outcome = self.client.bind(item, node_name)
             return scheduling.CommitOutcome.Name(outcome).removeprefix("COMMIT_OUTCOME_")
@@ -78,7 +78,7 @@ class World:
             return found[0] if found else str(error.code().name)
 
     def accepted(self) -> Counter[str]:
-        """How many bindings of each pod the API server accepted in this test."""
+        """Return how many bindings of each pod the API server accepted in this test."""
         return Counter(name for _, name in self.control_plane.bindings()[self.accepted_before :])
 
 

@@ -68,7 +68,7 @@ def shown_by_mooring(config: Path, release: str) -> dict[str, Any]:
 
 
 def without_out_of_tree(document: dict[str, Any]) -> dict[str, Any]:
-    """The document without the plugins that kube-scheduler does not have."""
+    """Return the document without the plugins that kube-scheduler does not have."""
     for profile in document.get("profiles", []):
         for point in profile.get("plugins", {}).values():
             enabled = point.get("enabled", [])

@@ -33,7 +33,7 @@ def wait_for_priority_classes(api: Api) -> None:
 
 
 def pod_of(workload: Manifest) -> Manifest:
-    """The pod that a workload would start: its security is judged when it is created."""
+    """Return the pod that a workload would start: its security is judged when it is created."""
     template: dict[str, Any] = workload["spec"]["template"]
     metadata = {**template["metadata"], "name": "judged", "namespace": workload["metadata"]["namespace"]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}

@@ -78,7 +78,7 @@ class Cluster(ControlPlane):
 
 
 def items_of(api: Api, kind: str) -> list[Manifest]:
-    """All objects of a kind, each with its kind and version."""
+    """Return all objects of a kind, each with its kind and version."""
     version, _, plural = kind.rpartition("/")
     found = api.call("GET", f"/apis/{version}/{plural}" if "/" in version else f"/api/{version}/{plural}")
     name = found["kind"].removesuffix("List")
@@ -105,7 +105,7 @@ def delete(api: Api, item: Manifest) -> None:
 
 
 def condition(api: Api, pod: Manifest) -> Manifest:
-    """The pod's condition PodScheduled; empty without one."""
+    """Return the pod's condition PodScheduled; empty without one."""
     conditions = api.call("GET", path_to(api, pod))["status"].get("conditions", [])
     return next((one for one in conditions if one["type"] == "PodScheduled"), {})
 
@@ -182,7 +182,7 @@ def provision(api: Api) -> None:
 
 
 def placed(api: Api, pod: Manifest) -> str | None:
-    """The node of a pod; None without one."""
+    """Return the node of a pod; None without one."""
     provision(api)
     return api.call("GET", path_to(api, pod))["spec"].get("nodeName") or None
 
@@ -205,7 +205,7 @@ def _new_node(like: Manifest, name: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One for all scenarios."""
+    """Yield one for all scenarios."""
     with Cluster(tmp_path_factory.mktemp("explanations")) as running:
         yield running
 

@@ -54,7 +54,7 @@ def mooring(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Mooring]:
 
 
 def pod_in(name: str, rack: str, preferred: str | None = None) -> Manifest:
-    """A pod that must go to a rack and would like to go to a node."""
+    """Return a pod that must go to a rack and would like to go to a node."""
     wish = None if preferred is None else {objects.HOSTNAME: preferred}
     return objects.pod(name, affinity=objects.node_affinity({objects.RACK: rack}, wish))
 

@@ -63,7 +63,7 @@ def h2spec(server: MooringServer, report: Path, *sections: str) -> subprocess.Po
 
 
 def fails_again(server: MooringServer, report: Path, case: str) -> bool:
-    """Whether the case fails once more, its section running alone."""
+    """Return whether the case fails once more, its section running alone."""
     section, _, _ = case.partition(" ")
     h2spec(server, report, section).wait()
     return outcomes(report)[case]

@@ -132,7 +132,7 @@ def calls(address: str, method: str, bodies: Iterable[bytes], *, compressed: boo
 
 
 def bombs(method: str, body: bytes) -> Callable[[str], None]:
-    """Some compressed messages of 62 MB at once."""
+    """Return some compressed messages of 62 MB at once."""
     return lambda address: calls(address, f"{SERVICE}/{method}", [body] * 3, compressed=True, at_once=3)
 
 

@@ -30,7 +30,7 @@ QUIET_BYTES, QUIET_SECONDS = 1 << 20, 10.0
 
 
 def of_its_own(number: int) -> dict[str, Any]:
-    """A preferred term with a topology key of its own."""
+    """Return a preferred term with a topology key of its own."""
     absent = {"key": f"k{number}", "operator": "DoesNotExist"}
     term = {"labelSelector": {"matchExpressions": [absent]}, "topologyKey": f"t{number}"}
     return {"weight": 1, "podAffinityTerm": term}
@@ -51,7 +51,7 @@ def resources(count: int, **spec: Any) -> dict[str, Any]:
 
 
 def resident(mooring: MooringScheduler) -> int:
-    """Bytes of memory now."""
+    """Return the bytes of memory now."""
     status = Path(f"/proc/{mooring.process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) << 10
 
@@ -66,7 +66,7 @@ def warm_up(mooring: MooringScheduler) -> int:
 
 
 def bind(control_plane: ControlPlane, scheduler: str, label: str) -> float:
-    """Seconds until pods that come at once are bound; they are removed then."""
+    """Return the seconds until pods that come at once are bound; they are removed then."""
     api, names = control_plane.api, [f"{label}-{at}" for at in range(FOLLOWING)]
     began = time.monotonic()
     api.create_all(objects.pod(name, schedulerName=scheduler) for name in names)

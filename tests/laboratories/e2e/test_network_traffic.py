@@ -44,7 +44,7 @@ class Measured(Traffic):
         return {name: score["raw"] for name, score in self.explain().items()}
 
     def quietest(self) -> set[str]:
-        """The nodes with the highest score."""
+        """Return the nodes with the highest score."""
         final = {name: score["normalized"] for name, score in self.explain().items()}
         return {name for name, score in final.items() if score == max(final.values())}
 
@@ -62,7 +62,7 @@ def measured(tmp_path: Path) -> Iterator[Measured]:
 
 
 def cluster(directory: Path) -> str:
-    """The nodes as a file source; each has the address of its exporter."""
+    """Return the nodes as a file source; each has the address of its exporter."""
     file = directory / "cluster.json"
     items = []
     for name, address in {**ADDRESSES, UNMEASURED: "127.0.0.14"}.items():

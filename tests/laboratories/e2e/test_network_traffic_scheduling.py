@@ -45,7 +45,7 @@ class Placing(Traffic):
         self._placed = 0
 
     def place(self, **spec: Any) -> str:
-        """The node of one more pod of the example's Deployment, with ``spec`` added to its own."""
+        """Return the node of one more pod of the example's Deployment, with ``spec`` added to its own."""
         (workload,) = written(f"{S1}/nginx.yaml")
         self._placed += 1
         name = f"nginx-{self._placed}"
@@ -56,7 +56,7 @@ class Placing(Traffic):
         return self._api.wait_bound(name)
 
     def deploy(self) -> str:
-        """The node of the pod that the example's Deployment gets."""
+        """Return the node of the pod that the example's Deployment gets."""
         before = self._api.bound()
         apply(self._api, written(f"{S1}/nginx.yaml"))
 

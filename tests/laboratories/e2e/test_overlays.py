@@ -40,7 +40,7 @@ IP = "example.com/underlay-ip"
 
 
 def stanza(overlay: str) -> dict[str, Any]:
-    """The extender of the overlay's file for kube-scheduler."""
+    """Return the extender of the overlay's file for kube-scheduler."""
     document = yaml.safe_load((DEPLOY / overlay / "kube-scheduler.yaml").read_text())
     found: dict[str, Any] = document["extenders"][0]
     return found
@@ -127,7 +127,7 @@ def test_the_extender_on_loopback_binds(guarded: GuardedControlPlane, tmp_path: 
 
 
 def taker(name: str) -> dict[str, Any]:
-    """A pod that needs an IP."""
+    """Return a pod that needs an IP."""
     container = objects.container(cpu="10m", **{IP: "1"})
     container["resources"]["limits"] = {IP: "1"}
     return objects.pod(name, containers=[container])

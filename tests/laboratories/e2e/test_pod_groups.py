@@ -113,14 +113,16 @@ def api(control_plane: ControlPlaneWithGroups) -> Iterator[Api]:
 
 
 def condition(api: Api, name: str) -> tuple[str, str, str]:
-    """Status, reason and message of the group's condition; empty before there is one."""
+    """Return status, reason and message of the group's condition; empty before there is one."""
     status = api.call("GET", f"{GROUPS}/{name}").get("status", {})
     found = [each for each in status.get("conditions", ()) if each["type"] == "PodGroupInitiallyScheduled"]
     return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else ("", "", "")
 
 
 def bound_by_gang(control_plane: ControlPlaneWithGroups) -> Counter[str]:
-    """How many pods of each gang, and of the single ones, were bound, by the API server's own audit."""
+    """Return how many pods of each gang, and of the single ones, were bound, by the API server's
+    own audit.
+    """
     bindings = [name for _, name in control_plane.bindings()]
     assert len(bindings) == len(set(bindings)), "no pod is bound twice"
     return Counter(name.rpartition("-")[0] for name in bindings)

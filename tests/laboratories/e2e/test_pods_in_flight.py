@@ -55,7 +55,7 @@ class Rule:
 
 
 def alone(name: str) -> dict[str, Any]:
-    """A profile that has this rule and nothing else that decides."""
+    """Return a profile that has this rule and nothing else that decides."""
     enabled = [{"name": "PrioritySort"}, {"name": name}, {"name": "DefaultBinder"}]
     points = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": enabled}}
     return {"schedulerName": "default-scheduler", "plugins": points}

@@ -24,7 +24,7 @@ ALL_NODES = {
 
 
 def workload(number: int) -> dict[str, Any]:
-    """Pods of several shapes: sizes, preferences for racks, spread over them, and company."""
+    """Return pods of several shapes: sizes, preferences for racks, spread over them, and company."""
     made = pod(f"p{number}")
     made["metadata"]["labels"] = {"app": f"a{number % 7}"}
     spec = made["spec"]

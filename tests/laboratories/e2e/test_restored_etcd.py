@@ -33,7 +33,7 @@ PODS, LOST_PODS = 20, 60
 
 @pytest.fixture
 def plane(tmp_path: Path) -> Iterator[ControlPlane]:
-    """One of the test's own: what goes back in it goes back for all of its clients."""
+    """Yield one of the test's own: what goes back in it goes back for all of its clients."""
     (tmp_path / "plane").mkdir()
     with ControlPlane(tmp_path / "plane") as running:
         make_nodes(running.api, 20)
@@ -143,7 +143,9 @@ def test_a_server_answers_by_what_there_is(plane: ControlPlane, tmp_path: Path, 
 
 
 def knows(client: MooringClient, plane: ControlPlane) -> bool:
-    """Whether the server has the nodes, by their number, and the pods that there are; none has a node."""
+    """Return whether the server has the nodes, by their number, and the pods that there are; none has a
+    node.
+    """
     info = client.cluster.GetClusterInfo(cluster.GetClusterInfoRequest())
     pending = client.cluster.ListPendingPods(cluster.ListPendingPodsRequest()).pods
     there = {item["metadata"]["name"] for item in plane.api.pods()}

@@ -183,7 +183,7 @@ def test_restart_in_the_middle(control_plane: ControlPlane, api: Api, tmp_path: 
 
 
 def has_bound(running: MooringScheduler) -> bool:
-    """Whether it says that it bound a pod."""
+    """Return whether it says that it bound a pod."""
     return "Successfully bound pod" in running.output()
 
 

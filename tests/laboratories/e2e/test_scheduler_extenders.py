@@ -85,7 +85,7 @@ def rich_pod() -> Manifest:
 
 @pytest.fixture
 def api(control_plane: ControlPlane) -> Api:
-    """Two nodes that are nearly full of less important pods, pods that fit, and one that doesn't."""
+    """Return two nodes that are nearly full of less important pods, pods that fit, and one that doesn't."""
     api = control_plane.api
     for name, value in (("low", 10), ("high", 1000)):
         priority_class(api, name, value)

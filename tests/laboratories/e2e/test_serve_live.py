@@ -39,7 +39,7 @@ def test_a_batch_is_bound_as_the_followed_cluster_has_room(
 
 
 def known(client: MooringClient, control_plane: ControlPlane, name: str) -> bool:
-    """Whether the server finds a node for the pod in a dry run."""
+    """Return whether the server finds a node for the pod in a dry run."""
     try:
         answer = client.schedule(control_plane.api.pod(name), scheduling.COMMIT_MODE_DRY_RUN)
     except grpc.RpcError:

@@ -53,7 +53,7 @@ def named(kind: str, version: str, name: str, **fields: Any) -> Manifest:
 
 
 def storage(random: Random, at: int) -> list[Manifest]:
-    """A class of its own, some volumes of it, and a claim: so no two claims want one volume."""
+    """Return a class of its own, some volumes of it, and a claim: so no two claims want one volume."""
     mode = random.choice(("Immediate", "WaitForFirstConsumer"))
     provisioner = "kubernetes.io/no-provisioner"
     made = [
@@ -92,7 +92,7 @@ def storage(random: Random, at: int) -> list[Manifest]:
 
 
 def claiming(random: Random, at: int) -> Manifest:
-    """A pod with ephemeral volumes and devices from templates; one template is missing."""
+    """Return a pod with ephemeral volumes and devices from templates; one template is missing."""
     template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
     spec: Manifest = {"containers": [{"name": "c", "image": "pause"}]}
     if random.random() < 0.6:

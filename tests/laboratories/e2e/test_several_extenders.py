@@ -31,7 +31,7 @@ ROUNDS = int(os.environ.get("MOORING_E2E_ROUNDS", "5"))
 
 @pytest.fixture
 def server(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringServer]:
-    """The example's cluster on the API server, and its mooring, which follows it and may bind."""
+    """Yield the example's cluster on the API server, and its mooring, which follows it and may bind."""
     for item in yaml.safe_load_all((EXAMPLE / "cluster.yaml").read_text()):
         control_plane.api.create(ready(item))
     config = yaml.safe_load((EXAMPLE / "mooring.yaml").read_text())
@@ -42,14 +42,16 @@ def server(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringServe
 
 @pytest.fixture
 def adapter(server: MooringServer, tmp_path: Path) -> Iterator[Adapter]:
-    """The adapter of the example's scheduler.yaml, which binds for kube-scheduler's certificate alone."""
+    """Yield the adapter of the example's scheduler.yaml, which binds for kube-scheduler's
+    certificate alone.
+    """
     tls = certificates(tmp_path / "tls")
     with Adapter(tmp_path, server.address, "--path-prefix", PREFIX, tls=tls) as running:
         yield running
 
 
 def ready(item: Manifest) -> Manifest:
-    """A node with the condition that a kubelet would give it; any other object as it is."""
+    """Return a node with the condition that a kubelet would give it; any other object as it is."""
     if item["kind"] == "Node":
         item["status"]["conditions"] = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
     return item
@@ -65,7 +67,7 @@ def scheduler_config(document: dict[str, Any], adapter: Adapter) -> dict[str, An
 
 
 def calls(adapter: Adapter) -> float:
-    """How many verbs the adapter has answered."""
+    """Return how many verbs the adapter has answered."""
     context = None
     if adapter.tls is not None:
         context = ssl.create_default_context(cafile=adapter.tls / "ca.crt")
@@ -152,7 +154,7 @@ def test_forty_pods_at_once_get_no_more_bandwidth_than_there_is(
 
 
 def wide_node(name: str) -> Manifest:
-    """A node with bandwidth for ten of the pods and CPU for all of them."""
+    """Return a node with bandwidth for ten of the pods and CPU for all of them."""
     node = objects.node(name)
     for amounts in (node["status"]["capacity"], node["status"]["allocatable"]):
         amounts.update({"cpu": "64", "example.com/bandwidth": "6000"})
@@ -160,7 +162,7 @@ def wide_node(name: str) -> Manifest:
 
 
 def is_tried(pod: Manifest) -> bool:
-    """Whether the scheduler has bound the pod, or found no place for it."""
+    """Return whether the scheduler has bound the pod, or found no place for it."""
     conditions = pod.get("status", {}).get("conditions", ())
     return any(condition["type"] == "PodScheduled" for condition in conditions)
 

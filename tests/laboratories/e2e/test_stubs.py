@@ -24,7 +24,7 @@ def binaries() -> None:
 
 @pytest.fixture(scope="module")
 def protoc() -> Path:
-    """The protoc of Maven's repository, whose generators grpc_tools' own lacks."""
+    """Return the protoc of Maven's repository, whose generators grpc_tools' own lacks."""
     name, version, kind, system = PROTOC.split(":")[1:]
     program = CACHE / f"{name}-{version}-{system}.{kind}"
     if not program.exists():

@@ -52,7 +52,7 @@ PACE = {
 
 
 def scaled(workload: Manifest, replicas: int) -> Manifest:
-    """The workload with another number of pods."""
+    """Return the workload with another number of pods."""
     return {**workload, "spec": {**workload["spec"], "replicas": replicas}}
 
 
@@ -137,17 +137,19 @@ def nothing_is_left(
 
 
 def audited(guarded: GuardedControlPlane, resource: str) -> int:
-    """How many audited requests were about it: bindings, of pods."""
+    """Return how many audited requests were about it: bindings, of pods."""
     return sum(event["objectRef"]["resource"] == resource for event in guarded.audited())
 
 
 def held(process: Process, what: str) -> int:
-    """How many threads (`task`) or files (`fd`) the process has."""
+    """Return how many threads (`task`) or files (`fd`) the process has."""
     return len(list(Path(f"/proc/{process.pid}/{what}").iterdir()))
 
 
 def another_token(guarded: GuardedControlPlane) -> Path:
-    """The ServiceAccount's kubeconfig with a new token: by that the audit log tells instances apart."""
+    """Return the ServiceAccount's kubeconfig with a new token: by that the audit log tells
+    instances apart.
+    """
     return identity(guarded, "mooring-system", "mooring-scheduler")
 
 
@@ -182,7 +184,7 @@ def test_a_stalled_leader_binds_no_more(guarded: GuardedControlPlane, underlay: 
 
 
 def ips_taken_again(api: Api, full: dict[str, str], gone: str) -> str | None:
-    """The node of the pod that was bound after `gone` went; None while there is none."""
+    """Return the node of the pod that was bound after `gone` went; None while there is none."""
     new = [node for name, node in api.bound().items() if name not in full]
     assert gone not in api.bound()
     return new[0] if new else None
@@ -205,7 +207,7 @@ def test_the_serviceaccounts_may_do_what_their_roles_say_and_nothing_else(
 
 @pytest.fixture(scope="module")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The package of plugins as the image has it: installed where Python looks for packages."""
+    """Return the package of plugins as the image has it: installed where Python looks for packages."""
     target = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
     package = DEPLOY / "examples" / "plugins" / "example"

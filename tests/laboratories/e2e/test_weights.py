@@ -42,7 +42,7 @@ def config(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def converted(config: Path) -> Manifest:
-    """The published v1beta3 file as a current kube-scheduler takes it."""
+    """Return the published v1beta3 file as a current kube-scheduler takes it."""
     document: Manifest = yaml.safe_load(processes.mooring("config", "convert", config))
     return document
 

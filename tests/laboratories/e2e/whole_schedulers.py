@@ -17,7 +17,7 @@ class StartScheduler(Protocol):
 
 
 def kube_scheduler(plane: ControlPlane, _: Path, /, *flags: str) -> AbstractContextManager[Any]:
-    """An unmodified kube-scheduler that its client limits don't slow down."""
+    """Return an unmodified kube-scheduler that its client limits don't slow down."""
     connection = {"kubeconfig": str(plane.kubeconfig("kube-scheduler")), "qps": 5000, "burst": 5000}
     return plane.scheduler({"clientConnection": connection}, verbosity=0, flags=flags)
 

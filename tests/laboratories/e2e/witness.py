@@ -49,14 +49,14 @@ class Witness:
         self._nodes = {node["metadata"]["name"]: node for node in self._plane.api.nodes()}
 
     def accepted(self) -> Counter[str]:
-        """How often each pod was bound, also by requests that the end of their sender cut off."""
+        """Return how often each pod was bound, also by requests that the end of their sender cut off."""
         answered = Counter(event["objectRef"]["name"] for event in self._bindings(201))
         cut_off = {event["objectRef"]["name"] for event in self._bindings() if self._was_cut_off(event)}
         bound = {pod["metadata"]["name"] for _, pod in self._changes if pod["spec"].get("nodeName")}
         return answered + Counter((cut_off & bound) - answered.keys())
 
     def conflicts(self) -> int:
-        """How many bindings were rejected with 409; each for a pod that had been bound before."""
+        """Return how many bindings were rejected with 409; each for a pod that had been bound before."""
         bound: set[str] = set()
         count = 0
         for event in self._bindings(201, 409):
@@ -69,7 +69,7 @@ class Witness:
         return count
 
     def unexplained(self) -> list[str]:
-        """The bindings with any answer but yes and 409: the pod, and the answer's status.
+        """Return the bindings with any answer but yes and 409: the pod, and the answer's status.
 
         One that the end of its sender cut off is explained: kube-apiserver answers it with 504.
         """
@@ -137,13 +137,17 @@ class Witness:
             yield node, on_node[node].values()
 
     def _bindings(self, *codes: int) -> list[dict[str, Any]]:
-        """The bindings in the order in which they were answered; with these codes, if any are given."""
+        """Return the bindings in the order in which they were answered; with these codes, if any
+        are given.
+        """
         found = [event for event in self._audited if event["objectRef"].get("subresource") == "binding"]
         found = [event for event in found if not codes or event["responseStatus"]["code"] in codes]
         return sorted(found, key=lambda one: str(one["stageTimestamp"]))
 
     def _was_cut_off(self, binding: dict[str, Any]) -> bool:
-        """Whether the connection went away before the answer, and its sender was not heard of again."""
+        """Return whether the connection went away before the answer, and its sender was not heard
+        of again.
+        """
         status = binding["responseStatus"]
         if status["code"] != 504 or "context canceled" not in status.get("message", ""):
             return False
@@ -186,7 +190,7 @@ class Witness:
 
 
 def _sender(event: dict[str, Any]) -> str:
-    """Which instance sent the request: the id of its token."""
+    """Return which instance sent the request: the id of its token."""
     sender: str = event["user"].get("extra", {}).get(_CREDENTIAL, [""])[0]
     return sender
 
@@ -197,7 +201,7 @@ def _amount(quantity: str) -> Decimal:
 
 
 def _between(earlier: str, later: str) -> float:
-    """Seconds from one audit timestamp to another; endless without the first."""
+    """Return the seconds from one audit timestamp to another; endless without the first."""
     if not earlier:
         return float("inf")
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()

@@ -19,7 +19,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def cluster(random: Random) -> list[Manifest]:
-    """Nodes, namespaces, and what decides what pods get at their admission."""
+    """Return nodes, namespaces, and what decides what pods get at their admission."""
     objects = [new_node(random, number) for number in range(NODES)]
     for name in NAMESPACES:
         labels = {"stage": random.choice(("test", "live"))}
@@ -89,7 +89,7 @@ def workloads(random: Random, count: int, namespaces: Sequence[str] = NAMESPACES
 
 
 def new_object(version: str, kind: str, name: str, namespace: str, **fields: Any) -> Manifest:
-    """An object; one without a namespace gets ""."""
+    """Return an object; one without a namespace gets ""."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **fields.pop("metadata", {})}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
 

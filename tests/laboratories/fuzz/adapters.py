@@ -32,7 +32,7 @@ PATIENCE: Final = 60.0
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """Each call as Karmada and Cluster Autoscaler make it."""
+    """Return each call as Karmada and Cluster Autoscaler make it."""
     needs = estimator_pb.ReplicaRequirements(resource_request_bytes=estimating.quantities({"cpu": "1"}))
     sets = [estimating.component(2, "1"), estimating.component(1, "500m", "d")]
     workload = estimator_pb.ObjectReference(kind="Deployment", namespace="default", name="web")
@@ -60,7 +60,7 @@ def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """Both adapters over a node."""
+    """Yield both adapters over a node."""
     with ExitStack() as open_:
         addresses = [open_.enter_context(module.listener(NODE)) for module in (estimating, expanding)]
         channels = [open_.enter_context(grpc.insecure_channel(address)) for address in addresses]

@@ -37,7 +37,7 @@ def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """The plugins in the tree."""
+    """Yield the plugins in the tree."""
     registry = new_in_tree_registry()
     catalog, state = registry.catalog(), State()
 

@@ -42,7 +42,7 @@ def seeds() -> tuple[bytes, ...]:
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Another body, mostly of the same verb."""
+    """Return another body, mostly of the same verb."""
     head, _, body = data.partition(b"\n")
     if dice.random() < 0.05:
         head = dice.choice(VERBS).encode()

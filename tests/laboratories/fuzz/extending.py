@@ -91,7 +91,7 @@ class Adapter:
 
 @contextmanager
 def adapting() -> Iterator[Adapter]:
-    """An adapter over a server with a state of its own."""
+    """Yield an adapter over a server with a state of its own."""
     loop = asyncio.new_event_loop()
     with serving() as served:
         adapter = Adapter(served, loop)

@@ -56,7 +56,7 @@ class _Defects(logging.Handler):
 
 @contextmanager
 def watched(judge: Judge) -> Iterator[Judge]:
-    """The same, to which an error in the log is a finding as well."""
+    """Yield the same, to which an error in the log is a finding as well."""
     defects, root = _Defects(), logging.getLogger()
     root.addHandler(defects)
     # Lines below are written for almost every input, and cost more than the input.
@@ -91,7 +91,7 @@ def check(held: bool, what: str) -> None:
 
 
 def crowding() -> float:
-    """How much longer everything takes because others use the machine, at least 1."""
+    """Return how much longer everything takes because others use the machine, at least 1."""
     cpu, wall = time.process_time(), time.perf_counter()
     while time.process_time() - cpu < 0.02:
         pass
@@ -99,7 +99,7 @@ def crowding() -> float:
 
 
 def timed(judge: Judge, data: bytes) -> tuple[bool, float]:
-    """Whether the input was taken, and the seconds that took.
+    """Return whether the input was taken, and the seconds that took.
 
     Raises:
         Finding: More than ``SECONDS`` in each of three attempts on a machine that is not slower meanwhile.

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """The deployed manifests and examples, and an object of each kind."""
+    """Return the deployed manifests and examples, and an object of each kind."""
     files = sorted((ROOT / "deploy").rglob("*.yaml"))
     found = [file.read_bytes() for file in files if file.stat().st_size < 4_000]
     found += [b"kind: %s\n" % kind_of(file).encode() + _body(file) for file in sorted(OBJECTS.glob("*.json"))]
@@ -36,7 +36,7 @@ def _body(file: Path) -> bytes:
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """The same with other values, or with faults in its YAML."""
+    """Return the same with other values, or with faults in its YAML."""
     if dice.random() < 0.4:
         return changed_bytes(dice, data, others)
     try:

@@ -95,7 +95,9 @@ TOKENS = (
 def changed_bytes(
     dice: Random, data: bytes, others: Sequence[bytes], tokens: Sequence[bytes] = TOKENS
 ) -> bytes:
-    """The same with one to four parts left out, doubled, replaced, swapped or taken from another input."""
+    """Return the same with one to four parts left out, doubled, replaced, swapped or taken from another
+    input.
+    """
     for _ in range(dice.choice((1, 1, 1, 2, 2, 3, 4))):
         at, end = sorted((dice.randint(0, len(data)), dice.randint(0, len(data))))
         if end - at > 32 and dice.random() < 0.7:
@@ -126,7 +128,7 @@ def changed_bytes(
 
 
 def changed_value(dice: Random, value: Any, others: Sequence[Any] = VALUES) -> Any:
-    """The same with a value somewhere in it left out, doubled, renamed, or replaced by another."""
+    """Return the same with a value somewhere in it left out, doubled, renamed, or replaced by another."""
     if not isinstance(value, dict | list) or not value or dice.random() < 0.1:
         return dice.choice(others) if dice.random() < 0.9 else _nested(dice, value)
     if isinstance(value, list):

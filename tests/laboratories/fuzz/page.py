@@ -33,7 +33,7 @@ BODIES: dict[str, tuple[bytes, ...]] = {
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """Each method with nothing, and some with bodies of the page."""
+    """Return each method with nothing, and some with bodies of the page."""
     empty = [f"{name}\n{{}}".encode() for name in METHODS]
     return (*empty, *(name.encode() + b"\n" + body for name, bodies in BODIES.items() for body in bodies))
 

@@ -55,7 +55,7 @@ class _Connection:
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """The handler of a listener with all pages."""
+    """Yield the handler of a listener with all pages."""
     probes = Probes(lambda: "", lambda: "starting")
     pages = {
         **page_listener._probing(probes),

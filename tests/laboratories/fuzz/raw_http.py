@@ -87,7 +87,7 @@ def _post(path: str, body: bytes, *lines: bytes) -> bytes:
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """Each verb, operators' paths, chunks, trailers, and several requests at once."""
+    """Return each verb, operators' paths, chunks, trailers, and several requests at once."""
     posts = [_post(f"/{verb}", body) for verb, body in BODIES.items()]
     posts += [_post(f"/profiles/default-scheduler/{verb}", body) for verb, body in BODIES.items()]
     gets = [
@@ -108,7 +108,7 @@ def seeds() -> tuple[bytes, ...]:
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """The same bytes with faults, or another line in a head."""
+    """Return the same bytes with faults, or another line in a head."""
     if dice.random() < 0.3:
         at = data.find(b"\r\n") + 2
         data = data[:at] + dice.choice(LINES) + data[at:]
@@ -151,7 +151,7 @@ LENGTH = re.compile(rb"content-length: (\d+)\r\n")
 
 
 def answers(sent: bytes) -> list[tuple[int, bytes]]:
-    """Status and body of each; raises ``Finding`` if that is not HTTP."""
+    """Return status and body of each; raises ``Finding`` if that is not HTTP."""
     sent, found = sent.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b""), []
     while sent:
         head = HEAD.match(sent)
@@ -199,7 +199,7 @@ class _Connection:
 
 
 def _pieces(data: bytes) -> list[bytes]:
-    """The whole, or cut at one or two places."""
+    """Return the whole, or cut at one or two places."""
     dice = Random(zlib.crc32(data))
     cuts = sorted(dice.randint(0, len(data)) for _ in range(dice.choice((0, 0, 1, 2))))
     return [data[begin:end] for begin, end in zip((0, *cuts), (*cuts, len(data)), strict=True)]
@@ -207,7 +207,7 @@ def _pieces(data: bytes) -> list[bytes]:
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """A connection for each input."""
+    """Yield a connection for each input."""
     with adapting() as adapter:
         config = _config(adapter.app, None)
         config.load()

@@ -26,7 +26,7 @@ NOWHERE = Place(Path("input"), 0)
 
 
 def written(entries: Sequence[pb.RecordingEntry]) -> bytes:
-    """The entries as a frame has them."""
+    """Return the entries as a frame has them."""
     with tempfile.TemporaryDirectory() as directory:
         writer = SegmentWriter(Path(directory) / "segment")
         for entry in entries:
@@ -38,7 +38,7 @@ def written(entries: Sequence[pb.RecordingEntry]) -> bytes:
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """A file with each sort of entry, one that continues it, and what they begin with."""
+    """Return a file with each sort of entry, one that continues it, and what they begin with."""
     pod = to_json(make_pod("template", requests={"cpu": "1"}))
     nodes = [
         pb.RecordingEntry(
@@ -67,7 +67,7 @@ def seeds() -> tuple[bytes, ...]:
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """The same with entries changed, left out, doubled or moved, or with faults in its bytes."""
+    """Return the same with entries changed, left out, doubled or moved, or with faults in its bytes."""
     if dice.random() < 0.15:
         return changed_bytes(dice, data, others)
     try:
@@ -91,7 +91,7 @@ def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """A state for each file, as a command makes it that reads a recording."""
+    """Yield a state for each file, as a command makes it that reads a recording."""
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
         path = segment_path(directory, 1)

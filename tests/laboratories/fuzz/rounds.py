@@ -65,23 +65,23 @@ class Played:
 
 
 def inputs_of(target: Target) -> tuple[bytes, ...]:
-    """The corpus and the target's own seeds."""
+    """Return the corpus and the target's own seeds."""
     return (*corpus(target.id).values(), *target.seeds())
 
 
 def corpus(target: str) -> dict[str, bytes]:
-    """The inputs in the repository, by name."""
+    """Return the inputs in the repository, by name."""
     return {file.name: file.read_bytes() for file in sorted((CORPUS / target).glob("*"))}
 
 
 def drawn(target: Target, seeds: Sequence[bytes], seed: int, number: int) -> bytes:
-    """An input of a round."""
+    """Return an input of a round."""
     dice = Random(f"{target.id}/{seed}/{number}")
     return target.change(dice, dice.choice(seeds), seeds)[:LARGEST]
 
 
 def tried(judge: Judge, data: bytes) -> tuple[bool, float, Exception | None]:
-    """Whether an input was taken, its seconds, and what it found."""
+    """Return whether an input was taken, its seconds, and what it found."""
     try:
         return *timed(judge, data), None
     except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
@@ -116,7 +116,7 @@ def play(
 
 
 def named(error: Exception) -> str:
-    """A name for a finding, the same for the same fault: what it is, and where it comes from."""
+    """Return a name for a finding, the same for the same fault: what it is, and where it comes from."""
     cause = error.__cause__ if isinstance(error, Finding) and error.__cause__ else error
     if isinstance(cause, Finding):
         words = re.sub(r"\d+|b?['\"].*", "", str(cause))
@@ -127,7 +127,7 @@ def named(error: Exception) -> str:
 
 
 def smaller(target: Target, name: str, data: bytes, error: Exception, patience: float) -> Found:
-    """The input with fewer bytes, as long as it alone still finds the same."""
+    """Return the input with fewer bytes, as long as it alone still finds the same."""
     said = "".join(traceback.format_exception_only(error.__cause__ or error)).strip()[:500]
     end = time.monotonic() + patience
     with target.judging() as judge, watched(judge) as watching:

@@ -54,7 +54,7 @@ SPEC = {
 
 
 def pods() -> list[Pod]:
-    """A plain one, one that is choosy, and one that wants storage and devices."""
+    """Return a plain one, one that is choosy, and one that wants storage and devices."""
     claims = [{"name": "v", "persistentVolumeClaim": {"claimName": "claim"}}]
     devices = {"resourceClaims": [{"name": "r", "resourceClaimName": "claim"}], "volumes": claims}
     return [
@@ -67,7 +67,7 @@ def pods() -> list[Pod]:
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """Each RPC in several forms."""
+    """Return each RPC in several forms."""
     sources = [PodSource(object=KubernetesObject(json=to_json(pod))) for pod in pods()]
     for file in sorted(OBJECTS.glob("pod-*.json")):
         sources.append(PodSource(object=KubernetesObject(json=file.read_bytes())))
@@ -199,7 +199,7 @@ def _simulations() -> list[Message]:
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Another request of the same RPC, mostly one that can be parsed."""
+    """Return another request of the same RPC, mostly one that can be parsed."""
     head, _, body = data.partition(b"\n")
     name = head.decode(errors="replace")
     if name not in METHODS or dice.random() < 0.02:
@@ -236,7 +236,7 @@ MAX_PODS = 400
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """A server, and another one as soon as it has no cluster that it could decide about."""
+    """Yield a server, and another one as soon as it has no cluster that it could decide about."""
     with ExitStack() as stack:
         served: list[Served] = []
 

@@ -151,13 +151,13 @@ TEXTS = ("", "a", "ab", "aab", "x y", "é", "a" * 200 + "b", "a\n", "A100")
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """Some of each."""
+    """Return some of each."""
     forms = (("selector", EXPRESSIONS), ("quantity", QUANTITIES), ("pattern", PATTERNS))
     return tuple(f"{kind}\n{text}".encode() for kind, texts in forms for text in texts)
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Another text of the same kind."""
+    """Return another text of the same kind."""
     head, _, body = data.partition(b"\n")
     alike = [other.partition(b"\n")[2] for other in others if other.startswith(head)]
     if dice.random() < 0.2 and head == b"selector":
@@ -209,7 +209,7 @@ JUDGES = {"selector": _selector, "quantity": _quantity, "pattern": _pattern}
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """A few devices and texts."""
+    """Yield a few devices and texts."""
 
     def judge(data: bytes) -> bool:
         head, _, body = data.partition(b"\n")

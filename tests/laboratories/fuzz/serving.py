@@ -99,7 +99,7 @@ def cluster_objects() -> tuple[ClusterObject, ...]:
 
 
 def kind_of(file: Path) -> str:
-    """The kind of the object in a file, which begins with it."""
+    """Return the kind of the object in a file, which begins with it."""
     return next(kind for kind in KINDS if kind.lower() == file.name.partition("-")[0])
 
 
@@ -141,7 +141,7 @@ class Served:
         return self.world.backend.synced()
 
     def take(self, name: str, data: bytes) -> Message | None:
-        """The response to a request's bytes; None when it was rejected.
+        """Return the response to a request's bytes; None when it was rejected.
 
         Raises:
             Finding: The server failed by its own fault, or changed where it must not.
@@ -156,7 +156,9 @@ class Served:
         return response
 
     def answer(self, part: str, name: str, request: Any) -> Any:
-        """The response, the last one of a stream; raises as the servicer does, unless that is a finding."""
+        """Return the response, the last one of a stream; raises as the servicer does, unless that is a
+        finding.
+        """
         version = self.world.state.version
         context = _Leaving(self._give_news) if name.startswith("Watch") else _context()
         try:
@@ -205,7 +207,7 @@ class Served:
 
 
 def _is_ours(error: Exception, code: grpc.StatusCode) -> bool:
-    """Whether the server is at fault; a plugin may well say that it can't decide about a pod."""
+    """Return whether the server is at fault; a plugin may well say that it can't decide about a pod."""
     if isinstance(error, PluginFailureError):
         return error.__cause__ is not None or ": returned " in error.message
     return not isinstance(error, MooringError) or code is grpc.StatusCode.INTERNAL
@@ -233,7 +235,7 @@ class _Leaving(LocalContext):
 
 @contextmanager
 def serving() -> Iterator[Served]:
-    """A server with a state of its own."""
+    """Yield a server with a state of its own."""
     # The limit for large requests counts all; no node is filled pod by pod, no call waits.
     with (
         patch.object(reading, "SMALL_BYTES", 0),

@@ -41,7 +41,7 @@ PAGE = b'{"metadata":{"resourceVersion":"7"},"items":[%s]}'
 
 @cache
 def seeds() -> tuple[bytes, ...]:
-    """Each object of the test material in every form."""
+    """Return each object of the test material in every form."""
     found = []
     for file in sorted(OBJECTS.glob("*.json")):
         kind, item = kind_of(file).encode(), msgspec.json.decode(file.read_bytes())
@@ -58,7 +58,7 @@ def seeds() -> tuple[bytes, ...]:
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Another object, line or page of the same kind."""
+    """Return another object, line or page of the same kind."""
     head, _, body = data.partition(b"\n")
     if head.startswith(b"protobuf"):
         return head + b"\n" + changed_bytes(dice, body, _bodies(others))
@@ -94,7 +94,9 @@ class Followed:
         self._count = 0
 
     def take(self, way: str, kind: str, data: bytes) -> bool:
-        """Whether anything was taken; what wasn't has changed nothing, and pods can be decided after it."""
+        """Return whether anything was taken; what wasn't has changed nothing, and pods can be decided after
+        it.
+        """
         if way == "protobuf":
             taken = self._tried(lambda: self._put(kind, data))
         elif way == "list":
@@ -159,7 +161,7 @@ MAX_INPUTS = 1_500
 
 @contextmanager
 def judging() -> Iterator[Judge]:
-    """A state, and another one when it has become large."""
+    """Yield a state, and another one when it has become large."""
     followed, count = Followed(), 0
 
     def judge(data: bytes) -> bool:

@@ -40,7 +40,7 @@ ZONES = 3
 
 
 def engine_of(nodes: list[Node]) -> tuple[Engine, State]:
-    """The default configuration over these nodes."""
+    """Return the default configuration over these nodes."""
     registry, state = new_in_tree_registry(), State()
     state.replace("nodes", nodes)
     return build_engine(default(registry.catalog()), registry, state, NoBinder()), state
@@ -102,7 +102,7 @@ def churning(state: State, count: int, each: int, rate: float, requests: dict[st
 
 
 def apart(name: str, app: str) -> Pod:
-    """A pod that shares its zone with none of its app; with a disk, it is evaluated in full."""
+    """Return a pod that shares its zone with none of its app; with a disk, it is evaluated in full."""
     term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": app}}}
     disk = {"name": "d", "gcePersistentDisk": {"pdName": name}}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -137,7 +137,7 @@ class Caller(threading.Thread):
 
 
 def broken_rules(rounds: int, nodes: int, rate: float) -> tuple[int, int, float]:
-    """How often the rule was broken and a call failed, and the events a second that there were."""
+    """Return how often the rule was broken and a call failed, and the events a second that there were."""
     engine, state = engine_of([make_node(f"n{at}", labels={ZONE: f"z{at % ZONES}"}) for at in range(nodes)])
     broken = failed = 0
     with churning(state, nodes, 1, rate, {"cpu": "10m"}) as churn:
@@ -156,7 +156,7 @@ def broken_rules(rounds: int, nodes: int, rate: float) -> tuple[int, int, float]
 
 
 def failed_preemptions(calls: int, nodes: int, rate: float) -> tuple[int, float]:
-    """How many calls failed, and the events a second that there were."""
+    """Return how many calls failed, and the events a second that there were."""
     engine, state = engine_of([make_node(f"n{at}", allocatable={"cpu": "4"}) for at in range(nodes)])
     failed, profile = 0, engine.profile()
     run = partial(evaluate_preemption, given=None, seed=1)

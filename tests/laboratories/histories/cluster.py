@@ -83,14 +83,14 @@ class Cluster:
         return changes
 
     def happen(self, dice: Random) -> list[Change]:
-        """One to four events."""
+        """Return one to four events."""
         changes = self._end_nominations(dice)
         for event in dice.choices(EVENTS, WEIGHTS, k=dice.choice((1, 1, 1, 2, 2, 3, 4))):
             changes += event(self, dice)
         return changes
 
     def everything(self) -> Iterable[ClusterObject]:
-        """All that is there."""
+        """Return all that is there."""
         return (*self.nodes.values(), *self.pods.values(), *self.objects.values())
 
     def kind(self, dice: Random) -> Kind:
@@ -98,7 +98,7 @@ class Cluster:
         return dice.choice(self.scene.asked if dice.random() < 0.8 else self.scene.kinds)
 
     def new_name(self, stem: str) -> str:
-        """A name that no pod has had."""
+        """Return a name that no pod has had."""
         self._count += 1
         return f"{stem}-{self._count}"
 
@@ -113,7 +113,7 @@ class Cluster:
         return self._remove(self.nodes.pop(dice.choice(sorted(self.nodes))))
 
     def change_node(self, dice: Random) -> list[Change]:
-        """Labels, taints, images, amounts, or whether it is cordoned."""
+        """Return labels, taints, images, amounts, or whether it is cordoned."""
         if not self.nodes:
             return []
         node = self.nodes[dice.choice(sorted(self.nodes))]
@@ -142,7 +142,7 @@ class Cluster:
         return self.put(replace(node, metadata=meta, spec=spec, status=status))
 
     def heartbeat(self, dice: Random) -> list[Change]:
-        """The same again: all of it, or with a version that says that something was written."""
+        """Return the same again: all of it, or with a version that says that something was written."""
         if not self.nodes:
             return []
         node = self.nodes[dice.choice(sorted(self.nodes))]
@@ -156,11 +156,11 @@ class Cluster:
         return self._new_pod(dice, self._node(dice))
 
     def pend(self, dice: Random) -> list[Change]:
-        """A pod without a node."""
+        """Return a pod without a node."""
         return self._new_pod(dice, "")
 
     def nominate(self, dice: Random) -> list[Change]:
-        """A pod that waits for victims to leave a node; while it does, nothing is kept."""
+        """Return a pod that waits for victims to leave a node; while it does, nothing is kept."""
         name = self.new_name("nominated")
         status = {"nominatedNodeName": self._node(dice)}
         return self.put(pod_of(self.kind(dice), name, spec={"priority": 100}, status=status))
@@ -268,7 +268,7 @@ class Cluster:
         return [change for key in gone for change in self._remove(self.pods.pop(key))]
 
     def _node(self, dice: Random) -> str:
-        """One of the nodes; now and then one that isn't there."""
+        """Return one of the nodes; now and then one that isn't there."""
         some = self.scene.nodes if dice.random() < 0.05 or not self.nodes else sorted(self.nodes)
         return dice.choice(some)
 

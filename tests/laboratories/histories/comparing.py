@@ -92,7 +92,7 @@ def failed_or(decide: Callable[[], Choice]) -> Choice | str:
 
 
 def facts(choice: Choice) -> Facts:
-    """All that a decision says."""
+    """Return all that a decision says."""
     return (
         choice.node_name,
         choice.total,
@@ -112,7 +112,9 @@ def is_cached(choice: Choice) -> bool:
 def in_full(
     engine: Engine, state: ClusterState, pod: Pod, profile: Profile, seed: int, start: int | None = None
 ) -> Choice:
-    """A decision about ``state`` that reuses nothing; ``start`` as in ``CycleOptions``, or by the seed."""
+    """Return a decision about ``state`` that reuses nothing; ``start`` as in ``CycleOptions``, or by the
+    seed.
+    """
     profile = profile.as_written
     if start is None:
         return engine.over(state).decide(pod, profile, ALL_NODES, seed=seed, options=CycleOptions())
@@ -122,7 +124,7 @@ def in_full(
 
 
 def rows_of(names: Sequence[str]) -> Candidates:
-    """The rows of those of the nodes that are there."""
+    """Return the rows of those of the nodes that are there."""
 
     def rows(state: ClusterState) -> Int32s:
         index = state.snapshot.nodes.index
@@ -155,7 +157,7 @@ def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, ro
 def _filtered_and_scored(
     profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
 ) -> Evaluation:
-    """Each of ``rows`` filtered, and all that are feasible scored, be it one alone."""
+    """Return each of ``rows`` filtered, and all that are feasible scored, be it one alone."""
     found = evaluate_filters(profile, cluster, pod, rows, calls)
     if found.rejection.ok and len(found.feasible) and profile.has_scoring:
         found.scores = score(found, rows[found.feasible], calls)

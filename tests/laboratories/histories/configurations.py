@@ -112,7 +112,7 @@ class Setting:
         return ResourceRules.of(Gates(KubeVersion.parse(self.release), self.gates))
 
     def engine(self, state: State) -> Engine:
-        """An engine with plugins of its own."""
+        """Return an engine with plugins of its own."""
         return build_engine(
             self.configuration,
             registry(),

@@ -122,7 +122,7 @@ class InProcess:
         self.state.assume_object(load)
 
     def _new(self, dice: Random) -> tuple[Pod, Kind]:
-        """A new pod, or one that waits already."""
+        """Return a new pod, or one that waits already."""
         waiting = [pod for _, pod in sorted(self.cluster.pods.items()) if not pod.spec.node_name]
         waiting = [pod for pod in waiting if pod.metadata.uid not in self.cluster.assumed]
         if waiting and dice.random() < 0.15:
@@ -131,7 +131,7 @@ class InProcess:
         return pod_of(kind, self.cluster.new_name("asked")), kind
 
     def _profile(self, dice: Random) -> tuple[Profile, Profile]:
-        """The engine's and the reference's."""
+        """Return the engine's and the reference's."""
         name = PROFILES[dice.random() < 0.3]
         return self.engine.profile(name), self.reference.profile(name)
 

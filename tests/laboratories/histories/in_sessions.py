@@ -233,7 +233,7 @@ class InSessions:
                     self.tally.looked("totals of a session", said, [total for _, total in full.values()])
 
     def _anew(self, twin: Twin) -> Anew:
-        """A new state with a session's objects, the same one as long as these are the same."""
+        """Return a new state with a session's objects, the same one as long as these are the same."""
         objects = frozenset(map(id, twin.cluster.everything()))
         if objects not in self.anew:
             fresh = State(rules=self.setting.rules())
@@ -246,7 +246,7 @@ class InSessions:
 
 
 def twin_of(cluster: Cluster) -> Cluster:
-    """A copy that goes on by itself."""
+    """Return a copy that goes on by itself."""
     twin = copy(cluster)
     twin.nodes, twin.pods, twin.objects = {**cluster.nodes}, {**cluster.pods}, {**cluster.objects}
     twin.assumed = {**cluster.assumed}

@@ -335,7 +335,9 @@ class InThreads:
 
 
 def ruled_kinds(mine: str, one: str) -> tuple[Kind, ...]:
-    """Pods that share no zone, that are spread over zones, that share the claim ``one``, and large ones."""
+    """Return pods that share no zone, that are spread over zones, that share the claim ``one``, and large
+    ones.
+    """
     everywhere = [{"operator": "Exists"}]
     apart = {
         "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -364,7 +366,7 @@ def ruled_kinds(mine: str, one: str) -> tuple[Kind, ...]:
 
 
 def broken(state: State, mine: str) -> list[str]:
-    """Which of the rules of these pods don't hold."""
+    """Return which of the rules of these pods don't hold."""
     nodes, records = state.snapshot.nodes, state.snapshot.pods.records.values()
     zones = {name: nodes.nodes[row].metadata.labels.get(ZONE) for name, row in nodes.index.items()}  # type: ignore[union-attr]
     by_kind = {

@@ -44,12 +44,12 @@ class Total(msgspec.Struct):
 
 
 def read(file: Path) -> list[Played]:
-    """Every history of the ledger; none if there is no ledger yet."""
+    """Return every history of the ledger; none if there is no ledger yet."""
     return long_runs.read(file, Played)
 
 
 def totals(histories: Iterable[Played]) -> dict[str, Total]:
-    """The sums by form."""
+    """Return the sums by form."""
     found: dict[str, Total] = {}
     for played in histories:
         found.setdefault(played.form, Total()).add(played)

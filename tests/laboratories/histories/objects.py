@@ -15,7 +15,7 @@ DRIVER = "csi.example.com"
 
 
 def labels_of_node(dice: Random) -> dict[str, str]:
-    """A zone, and what kinds of pods ask for."""
+    """Return a zone, and what kinds of pods ask for."""
     labels = {"weight": dice.choice("1234")}
     if dice.random() < 0.9:
         labels[ZONE] = dice.choice(("z1", "z2", "z3"))
@@ -25,7 +25,7 @@ def labels_of_node(dice: Random) -> dict[str, str]:
 
 
 def taints_of_node(dice: Random) -> list[Manifest]:
-    """Mostly none; soft ones are as frequent as hard ones."""
+    """Return mostly none; soft ones are as frequent as hard ones."""
     if dice.random() < 0.6:
         return []
     taint = {"key": dice.choice(("dedicated", "other")), "effect": "PreferNoSchedule"}
@@ -47,7 +47,7 @@ def offer_of_node(dice: Random) -> dict[str, Any]:
 
 
 def status_of_node(dice: Random) -> Manifest:
-    """The images on it, each with the one size that it has everywhere."""
+    """Return the images on it, each with the one size that it has everywhere."""
     names = [name for name in IMAGES if dice.random() < 0.4]
     status: Manifest = {"images": [{"names": [name], "sizeBytes": IMAGES[name]} for name in names]}
     if dice.random() < 0.1:
@@ -56,7 +56,7 @@ def status_of_node(dice: Random) -> Manifest:
 
 
 def draw_node(dice: Random, name: str) -> Node:
-    """A node of that name, ordinary in most respects."""
+    """Return a node of that name, ordinary in most respects."""
     return make_node(
         name,
         labels=labels_of_node(dice),
@@ -75,7 +75,7 @@ def _object(kind: str, version: str, name: str, namespace: str = "", **fields: A
 
 
 def namespace(dice: Random) -> ClusterObject:
-    """A namespace with labels that a namespaceSelector may ask for."""
+    """Return a namespace with labels that a namespaceSelector may ask for."""
     labels = dice.choice(({}, {"team": "x"}, {"team": "y"}))
     name = dice.choice(NAMESPACES)
     return _object("Namespace", "v1", name, metadata={"name": name, "labels": labels})
@@ -98,7 +98,7 @@ def selecting(dice: Random) -> ClusterObject:
 
 
 def storage(dice: Random, nodes: tuple[str, ...]) -> ClusterObject:
-    """A class, a volume, a claim, or what is attached to a node."""
+    """Return a class, a volume, a claim, or what is attached to a node."""
     kind = dice.choice(
         ("StorageClass", "PersistentVolume", "PersistentVolumeClaim", "CSINode", "VolumeAttachment")
     )
@@ -123,7 +123,7 @@ def storage(dice: Random, nodes: tuple[str, ...]) -> ClusterObject:
 
 
 def volume(name: str, zone: str = "") -> ClusterObject:
-    """A volume, of a zone or of all nodes."""
+    """Return a volume, of a zone or of all nodes."""
     term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
     spec: Manifest = {
         "capacity": {"storage": "5Gi"},
@@ -136,7 +136,7 @@ def volume(name: str, zone: str = "") -> ClusterObject:
 
 
 def claim(name: str, volume_name: str) -> ClusterObject:
-    """A claim that is bound to a volume, or waits for one."""
+    """Return a claim that is bound to a volume, or waits for one."""
     bound = {"pv.kubernetes.io/bind-completed": "yes"} if volume_name else {}
     spec = {
         "accessModes": [_mode(name)],
@@ -160,7 +160,7 @@ def _mode(name: str) -> str:
 
 
 def device(dice: Random, nodes: tuple[str, ...]) -> ClusterObject:
-    """A class, which may stand for an extended resource, the devices of a node, or a claim."""
+    """Return a class, which may stand for an extended resource, the devices of a node, or a claim."""
     version = "resource.k8s.io/v1"
     match dice.choice(("DeviceClass", "ResourceSlice", "ResourceClaim")):
         case "DeviceClass":

@@ -33,12 +33,12 @@ SIZES: tuple[dict[str, str], ...] = (
 
 
 def app(name: str) -> Manifest:
-    """A selector."""
+    """Return a selector."""
     return {"matchLabels": {"app": name}}
 
 
 def sized(dice: Random) -> dict[str, str]:
-    """Requests: mostly those of other pods, now and then amounts that few have."""
+    """Return requests: mostly those of other pods, now and then amounts that few have."""
     if dice.random() < 0.15:
         return {"cpu": f"{dice.randint(1, 2500)}m", "memory": f"{dice.randint(1, 5000)}Mi"}
     return dice.choice(SIZES)
@@ -70,7 +70,7 @@ def _requiring(dice: Random) -> Manifest:
 
 
 def _naming(dice: Random) -> Manifest:
-    """The one node that it may go to, as for a pod of a DaemonSet."""
+    """Return the one node that it may go to, as for a pod of a DaemonSet."""
     field = {"key": "metadata.name", "operator": "In", "values": [f"n{dice.randrange(4)}"]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
@@ -181,7 +181,7 @@ OWNERS = ("ReplicaSet", "ReplicationController", "StatefulSet")
 
 
 def owner(kind: str) -> Manifest:
-    """The reference to the one controller of that kind."""
+    """Return the reference to the one controller of that kind."""
     version = "v1" if kind == "ReplicationController" else "apps/v1"
     return {
         "apiVersion": version,
@@ -215,19 +215,21 @@ def kind_of_pod(dice: Random) -> Kind:
 
 
 def pod_of(kind: Kind, name: str, **fields: Any) -> Pod:
-    """A pod of that kind whose UID is its name; ``spec`` and ``metadata`` of ``fields`` are added."""
+    """Return a pod of that kind whose UID is its name; ``spec`` and ``metadata`` of ``fields`` are added."""
     metadata = {"uid": name, **kind.get("metadata", {}), **fields.pop("metadata", {})}
     spec = {**kind.get("spec", {}), **fields.pop("spec", {})}
     return make_pod(name, **{**kind, **fields, "metadata": metadata, "spec": spec})
 
 
 def named(pod: Pod, uid: str) -> Pod:
-    """The same pod with another name, which is its UID as well."""
+    """Return the same pod with another name, which is its UID as well."""
     return replace(pod, metadata=replace(pod.metadata, name=uid, uid=uid))
 
 
 def without(kind: Kind, *fields: str) -> Kind:
-    """The kind without these fields of its spec, and without the extended resource, which may be devices."""
+    """Return the kind without these fields of its spec, and without the extended resource, which may be
+    devices.
+    """
     spec = {key: value for key, value in kind["spec"].items() if key not in fields}
     requests = {name: amount for name, amount in kind["requests"].items() if name != EXTENDED}
     return {**kind, "spec": spec, "requests": requests}

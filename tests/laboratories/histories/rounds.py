@@ -102,7 +102,7 @@ def play(form: Form, seed: int, steps: Sequence[int] | None = None) -> Played:
 
 
 def shrunk(form: Form, played: Played, patience: float = PATIENCE) -> Played:
-    """The same with fewer steps, as long as anything is still not the same."""
+    """Return the same with fewer steps, as long as anything is still not the same."""
     end, size = time.monotonic() + patience, max(len(played.steps) // 2, 1)
     best = played
     while form.repeats and size:

@@ -81,7 +81,7 @@ class Full(Cluster):
         return self.put(pod_of({}, f"filler-{node}", node=node, requests={"cpu": cpu}, **fields))
 
     def nominate(self, dice: Random) -> list[Change]:
-        """Pods that room is made for, on one node."""
+        """Return pods that room is made for, on one node."""
         node, changes = self._node(dice), list[Change]()
         for _ in range(dice.choice((1, 1, 2))):
             status = {"nominatedNodeName": node}
@@ -130,7 +130,7 @@ class Full(Cluster):
         return self._with_guest(dice, lambda pod: self._remove(self.pods.pop(_key(pod))))
 
     def guests(self) -> list[Pod]:
-        """The pods that some source says are nominated."""
+        """Return the pods that some source says are nominated."""
         pods = [pod for _, pod in sorted(self.pods.items())]
         return [pod for pod in pods if pod.status.nominated_node_name and not pod.spec.node_name]
 

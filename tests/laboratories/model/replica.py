@@ -159,7 +159,7 @@ class Server:
         self.truth: list[int] = []
 
     def send(self, request: ApiRequest, timeout: float | None = None) -> Response:
-        """A binding, once it may go out."""
+        """Return a binding, once it may go out."""
         if request.before is not None:
             request.before()
         call = threading.current_thread()
@@ -168,7 +168,7 @@ class Server:
         return answer
 
     def request(self, method: str, path: str, **_: Any) -> Response:
-        """A read; the driver itself is answered at once."""
+        """Return a read; the driver itself is answered at once."""
         number = int(path.rsplit("/", maxsplit=1)[-1])
         call = threading.current_thread()
         if isinstance(call, Call):
@@ -204,7 +204,7 @@ class TheGroup:
     min_count = 2
 
     def scheduled(self, snapshot: Any) -> Sequence[Pod]:
-        """Those that have a node."""
+        """Return those that have a node."""
         return [record.pod for record in snapshot.pods.records.values() if record.node_name]
 
 

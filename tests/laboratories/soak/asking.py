@@ -39,7 +39,7 @@ Ask = Callable[..., Answer]
 
 @contextmanager
 def asking(target: Attacked) -> Iterator[Ask]:
-    """A way to POST a body to a path of the extender, over one connection for as long as it is kept."""
+    """Yield a way to POST a body to a path of the extender, over one connection for as long as it is kept."""
     connection = http.client.HTTPConnection(target.extender, timeout=PATIENCE)
 
     def ask(body: bytes, path: str = "/filter", **headers: str) -> Answer:
@@ -58,7 +58,7 @@ def asking(target: Attacked) -> Iterator[Ask]:
 
 
 def raw(target: Attacked, sent: bytes) -> bytes:
-    """All that comes back for some bytes until the server closes; b"" where it just closes."""
+    """Return all that comes back for some bytes until the server closes; b"" where it just closes."""
     host, _, port = target.extender.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         received = b""
@@ -141,7 +141,7 @@ def json_deep_and_wide(round_: Round) -> None:
 
 
 def without(dice: random.Random, document: Any) -> Any:
-    """The document with something left out, empty, null, or of another kind."""
+    """Return the document with something left out, empty, null, or of another kind."""
     odd: tuple[Any, ...] = (None, {}, [], "", 0, [None], {"": None})
     if isinstance(document, dict) and document and dice.random() < 0.8:
         key = dice.choice(list(document))
@@ -178,7 +178,7 @@ SCORES = (float("nan"), float("inf"), -1, 101, 2**63, 1e308, None, "7", True, 0,
 
 
 def scored(said: object) -> type[ScorePlugin[None]]:
-    """A plugin that gives every node this score."""
+    """Return a plugin that gives every node this score."""
 
     class Odd(ScorePlugin[None]):
         name = "Odd"
@@ -243,7 +243,7 @@ def encoding_bomb(round_: Round) -> None:
 
 
 def smuggled(dice: random.Random) -> bytes:
-    """Bytes that two readers may take for different requests."""
+    """Return the bytes that two readers may take for different requests."""
     body = question(NODES, Pod=POD)
     lines = dice.choice(
         (

@@ -38,7 +38,7 @@ class Attacked:
 
 @cache
 def attacked() -> Attacked:
-    """One for all rows that are played in this process; it ends with it."""
+    """Return one for all rows that are played in this process; it ends with it."""
     folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
     started = AT_END.enter_context(
         serving_process(folder, "--extender-listen", "127.0.0.1:0", "--reflection")

@@ -44,7 +44,7 @@ def bind_happy_status(round_: Round) -> None:
 
 
 def decisions(seed: int, nodes: int, room: int) -> list[str]:
-    """The nodes that a few pods get, one after the other."""
+    """Return the nodes that a few pods get, one after the other."""
     with Round(seed).binding(nodes=nodes, room=room) as world:
         for pod in world.add(*manifests(min(nodes * room, 20))):
             world.place(pod, seed=seed)

@@ -181,7 +181,7 @@ class _Attack:
         return context.wrap_socket(connection)
 
     def said(self, sent: bytes) -> bytes:
-        """All that comes back for some bytes until the listener closes; b"" where it just closes."""
+        """Return all that comes back for some bytes until the listener closes; b"" where it just closes."""
         received = b""
         with self.connect() as connection:
             try:

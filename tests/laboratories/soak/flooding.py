@@ -62,7 +62,7 @@ def grpc_gzip_bomb(round_: Round) -> None:
 
 
 def flooded(*names: str) -> Callable[[Round], None]:
-    """A row of floods, one after the other; each is as much as two connections can send."""
+    """Return a row of floods, one after the other; each is as much as two connections can send."""
 
     def play(round_: Round) -> None:
         with unharmed(round_, growth=GROWTH, slower=20.0) as target:

@@ -41,12 +41,12 @@ class Total:
 
 
 def read(file: Path) -> list[Played]:
-    """Every round of the ledger; none if there is no ledger yet."""
+    """Return every round of the ledger; none if there is no ledger yet."""
     return long_runs.read(file, Played)
 
 
 def totals(rounds: Iterable[Played]) -> dict[str, Total]:
-    """The sums by row."""
+    """Return the sums by row."""
     found: dict[str, Total] = {}
     for played in rounds:
         found.setdefault(played.row, Total()).add(played)

@@ -199,7 +199,7 @@ class Cluster:
             time.sleep(QUIET_SECONDS)
 
     def resident(self, field: str = "VmRSS") -> int:
-        """Bytes of memory now, or with VmHWM the most since it was reset."""
+        """Return the bytes of memory now, or with VmHWM the most since it was reset."""
         assert self._started.process.poll() is None, "the scheduler has ended"
         return self._started.memory(field)
 
@@ -227,12 +227,12 @@ class Cluster:
 
 @cache
 def cluster(nodes: int) -> Cluster:
-    """One for both rows in this process."""
+    """Return one for both rows in this process."""
     return Cluster(Path(AT_END.enter_context(tempfile.TemporaryDirectory())), nodes)
 
 
 def named(name: str, *, running: bool) -> dict[str, Any]:
-    """A pod that names what ``name`` says, on a node or pending."""
+    """Return a pod that names what ``name`` says, on a node or pending."""
     spec = KINDS[name]()
     metadata = spec.pop("metadata", {})
     pod = pending(f"big-{name.replace('_', '-')}", **({"nodeName": "n0001"} if running else {}), **spec)

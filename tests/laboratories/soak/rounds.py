@@ -56,7 +56,7 @@ class Round:
         self.dice = random.Random(self.seed)
 
     def some(self, least: int, most: int) -> int:
-        """A number between the two, cut down to the round's size; at least 1."""
+        """Return a number between the two, cut down to the round's size; at least 1."""
         return max(1, round(self.dice.randint(least, most) * self.size))
 
     def count(self, fake: FakeApiServer) -> None:
@@ -71,7 +71,9 @@ class Round:
 
     @contextmanager
     def binding(self, *plugins: type[Plugin[Any]], nodes: int, room: int, **how: Any) -> Iterator[World]:
-        """Nodes ``n0``, ``n1``, ...; at the end all faults end, outcomes become known, and I1 to I4 hold."""
+        """Yield nodes ``n0``, ``n1``, ...; at the end all faults end, outcomes become known, and I1 to I4
+        hold.
+        """
         names = [f"n{at}" for at in range(nodes)]
         with committing(*plugins, nodes=names, room=room, **how) as world:
             yield world

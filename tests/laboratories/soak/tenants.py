@@ -48,7 +48,7 @@ Bomb = Callable[[str], list[dict[str, Any]]]
 
 
 def claiming(expression: str) -> Bomb:
-    """A pod whose claim's selector is ``expression``."""
+    """Return a pod whose claim's selector is ``expression``."""
 
     def made(name: str) -> list[dict[str, Any]]:
         asked = claim(name, exactly(selectors=[{"cel": {"expression": expression}}]))
@@ -81,7 +81,7 @@ def resources(count: int) -> Bomb:
 
 
 def affinity(count: int) -> Bomb:
-    """A pod that wants as many others near it, each term with a key of its own."""
+    """Return a pod that wants as many others near it, each term with a key of its own."""
 
     def made(name: str) -> list[dict[str, Any]]:
         terms = [
@@ -101,7 +101,7 @@ def affinity(count: int) -> Bomb:
 
 
 def spread(count: int) -> Bomb:
-    """A pod that is to be spread by as many keys."""
+    """Return a pod that is to be spread by as many keys."""
 
     def made(name: str) -> list[dict[str, Any]]:
         return [
@@ -160,7 +160,7 @@ class Cluster:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def name(self) -> str:
-        """A name that no other pod has."""
+        """Return a name that no other pod has."""
         return f"p-{next(self._numbers)}"
 
     def bound(self, count: int) -> list[float]:

@@ -26,7 +26,7 @@ Break = Callable[[Round, Following], None]
 
 
 def broken(do: Break, timers: Timers = AUDITING, least: int = 10, most: int = 20) -> Callable[[Round], None]:
-    """A row that breaks one source again and again; it has what the server has after each time."""
+    """Return a row that breaks one source again and again; it has what the server has after each time."""
 
     def play(round_: Round) -> None:
         with FakeApiServer(bookmark_seconds=0.1) as fake, following(fake, timers) as live:

@@ -22,7 +22,7 @@ RACKS = 5
 
 
 def nodes(count: int = 20) -> list[Node]:
-    """Nodes in a few racks, named n0, n1, ..."""
+    """Return nodes in a few racks, named n0, n1, ..."""
     return [make_node(f"n{at}", labels={"rack": f"r{at % RACKS}"}) for at in range(count)]
 
 
@@ -67,7 +67,7 @@ class Rules:
         self.state.apply("test", [Remove(*each) for each in gone])
 
     def pod(self, **fields: Any) -> Pod:
-        """A new pod."""
+        """Return a new pod."""
         self._count += 1
         return make_pod(
             f"p{self._count}", metadata={"uid": f"u{self._count}", **fields.pop("metadata", {})}, **fields
@@ -79,5 +79,5 @@ class Rules:
         return choose(pod or self.pod(), self.profile, ALL_NODES, seed=1)
 
     def bypasses(self) -> int:
-        """How many pods the cache had no answer for."""
+        """Return how many pods the cache had no answer for."""
         return sum(self.engine.cache_counts.bypasses().values())

@@ -79,7 +79,7 @@ def _karpenter(program: Path, nodes: int, candidates: int) -> list[Verdict]:
 
 
 def _differs(ours: NodeRemoval, theirs: Verdict) -> bool:
-    """Whether only one of the two lets the node go, or they don't find places for the same pods."""
+    """Return whether only one of the two lets the node go, or they don't find places for the same pods."""
     assert ours.node_name == theirs["node"]
     landed = {landing.pod.metadata.name for landing in ours.landings if landing.node_name}
     return (ours.removable, landed) != (theirs["can_go"], set(theirs["landings"]))

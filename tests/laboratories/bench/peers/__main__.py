@@ -74,7 +74,7 @@ def _record(found: Sequence[Figure]) -> None:
 
 
 def named(names: Iterable[str], parts: Sequence[str] | None) -> list[str]:
-    """Those that have one of ``parts`` in them; all if there are no parts."""
+    """Return those that have one of ``parts`` in them; all if there are no parts."""
     return [name for name in names if not parts or any(part in name for part in parts)]
 
 

@@ -53,12 +53,12 @@ class Running:
     adapter: Process | None = None
 
     def processes(self) -> dict[str, list[Process]]:
-        """All by role."""
+        """Return all by role."""
         roles = {"scheduler": self.scheduler, "extender": self.extender, "adapter": self.adapter}
         return {role: [process] if process is not None else [] for role, process in roles.items()}
 
     def metrics(self) -> str:
-        """The metrics page as it is now."""
+        """Return the metrics page as it is now."""
         # Its certificate is made at each start.
         context = ssl._create_unverified_context()
         direct = urllib.request.ProxyHandler({})
@@ -73,7 +73,7 @@ Start = Callable[[ExitStack, ControlPlane], Running]
 
 
 def contestants() -> Mapping[str, Start]:
-    """All by name, in the order of the report."""
+    """Return all by name, in the order of the report."""
     return {
         "KubeScheduler": partial(_kube_scheduler, {}, None),
         "KubeSchedulerEveryNode": partial(_kube_scheduler, EVERY_NODE, None),

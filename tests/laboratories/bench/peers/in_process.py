@@ -53,7 +53,9 @@ ONE_A_NODE = Family(
 
 
 def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
-    """The clusters of the other part at every size, and the workloads of scheduler_perf at the largest."""
+    """Return the clusters of the other part at every size, and the workloads of scheduler_perf at the
+    largest.
+    """
     largest = max(sizes)
     cases = [(f"{AS_ON_CLUSTERS.name}/{nodes}Nodes", AS_ON_CLUSTERS, nodes) for nodes in sizes]
     cases.append((f"{OWN_REQUESTS.name}/{largest}Nodes/OwnRequests", OWN_REQUESTS, largest))

@@ -42,7 +42,7 @@ def bind(nodes: int, starts: Mapping[str, Start], pods: int) -> dict[str, tuple[
 
 @contextmanager
 def _cluster(nodes: int, pods: int) -> Iterator[ControlPlane]:
-    """A control plane with scheduler_perf's default nodes and pods, as many as given."""
+    """Yield a control plane with scheduler_perf's default nodes and pods, as many as given."""
     with tempfile.TemporaryDirectory(prefix="mooring-peers-") as folder, ControlPlane(Path(folder)) as plane:
         plane.api.create_all(AS_ON_CLUSTERS.nodes(nodes))
         plane.api.create_all(map(AS_ON_CLUSTERS.pod, range(pods)))
@@ -51,7 +51,9 @@ def _cluster(nodes: int, pods: int) -> Iterator[ControlPlane]:
 
 @contextmanager
 def _begun(start: Start, plane: ControlPlane, pods: int) -> Iterator[tuple[Contestant, float]]:
-    """A contestant, and the mean seconds of its decisions so far: others' turns interrupt later ones."""
+    """Yield a contestant, and the mean seconds of its decisions so far: others' turns interrupt
+    later ones.
+    """
     with ExitStack() as running:
         bindings = Bindings(plane.directory / "audit.log")
         started = start(running, plane)
@@ -72,7 +74,7 @@ def _found(contestant: Contestant, deciding: float) -> tuple[Sample, Sample]:
 
 
 def against(rates: Mapping[str, Sample], others: Sequence[str]) -> dict[str, Sample]:
-    """Each contestant's rate of one round, also in percent of those of ``others`` that took part."""
+    """Return each contestant's rate of one round, also in percent of those of ``others`` that took part."""
     return {
         name: {
             **rate,
@@ -87,7 +89,7 @@ def against(rates: Mapping[str, Sample], others: Sequence[str]) -> dict[str, Sam
 
 
 def algorithm_seconds(page: str) -> float:
-    """The mean of scheduling_algorithm_duration on a metrics page: finding a node, extenders included.
+    """Return the mean of scheduling_algorithm_duration on a metrics page: finding a node, extenders included.
 
     Raises:
         ValueError: The page has none.

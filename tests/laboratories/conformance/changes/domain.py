@@ -44,7 +44,7 @@ class Plan:
 
 
 def made(scenario: Manifest, plan: Plan) -> Manifest:
-    """The scenario with these changes, the pods that go aside."""
+    """Return the scenario with these changes, the pods that go aside."""
     changed = copy.deepcopy(scenario)
     changed["objects"] = [each for each in changed["objects"] if uid_of(each) not in plan.moved]
     node = node_of(changed, plan.node)
@@ -71,7 +71,7 @@ def made(scenario: Manifest, plan: Plan) -> Manifest:
 
 
 def renamed(node: Manifest) -> Manifest:
-    """The node as a new one is called."""
+    """Return the node as a new one is called."""
     node = copy.deepcopy(node)
     node["metadata"] |= {"name": NEW, "uid": NEW}
     if HOSTNAME in node["metadata"]["labels"]:
@@ -99,7 +99,7 @@ def request(pod: Manifest, resource: str, amount: int) -> None:
 
 
 def counted(quantity: str | int, resource: str) -> int:
-    """An amount as the scheduler counts it."""
+    """Return an amount as the scheduler counts it."""
     return -(-parse_quantity(quantity) // (1_000_000 if resource == "cpu" else 1_000_000_000))
 
 
@@ -116,7 +116,7 @@ def node_of(scenario: Manifest, name: str) -> Manifest:
 
 
 def taints_of(node: Manifest) -> list[Manifest]:
-    """The taints that keep pods away, that of a cordoned node included."""
+    """Return the taints that keep pods away, that of a cordoned node included."""
     spec = node.get("spec", {})
     taints = [each for each in spec.get("taints", []) if each["effect"] != "PreferNoSchedule"]
     if spec.get("unschedulable") and not any(
@@ -143,8 +143,8 @@ def labels_of(pod: Manifest) -> list[Label]:
 
 
 def lacked(pod: Manifest, node: Manifest) -> list[set[str]]:
-    """The keys of the labels that a node lacks, for each of the terms that the pod requires one of; nothing
-    is lacked for a term that holds.
+    """Return the keys of the labels that a node lacks, for each of the terms that the pod requires one of;
+    nothing is lacked for a term that holds.
     """
     labels, name = node["metadata"]["labels"], node["metadata"]["name"]
     selected = {key for key, value in pod["spec"].get("nodeSelector", {}).items() if labels.get(key) != value}
@@ -201,7 +201,7 @@ def movable(scenario: Manifest) -> list[str]:
 def plans(
     scenario: Manifest, resources: Sequence[str], counts: tuple[int, int, int, int, int]
 ) -> Iterator[Plan]:
-    """All sets with these counts of nodes, moves, requests for nothing, labels and tolerations."""
+    """Yield all sets with these counts of nodes, moves, requests for nothing, labels and tolerations."""
     more, moves, requests, labels, tolerations = counts
     if more > 1 or (more and moves):
         return
@@ -217,7 +217,9 @@ def plans(
 
 
 def _label_sets(pod: Manifest, node: Manifest, count: int) -> list[tuple[Label, ...]]:
-    """The sets of as many labels that a node may get: what it lacks for one term, and no other label."""
+    """Return the sets of as many labels that a node may get: what it lacks for one term, and no
+    other label.
+    """
     if not count:
         return [()]
     allowed = lacked(pod, node)

@@ -27,7 +27,7 @@ class Draft:
 
 
 def scenario(seed: int, index: int) -> Manifest:
-    """Two to five nodes, and a gang of two to four pods that are mostly alike."""
+    """Return two to five nodes, and a gang of two to four pods that are mostly alike."""
     rng = Random(f"changes/groups/{seed}/{index}")
     nodes = [_node(rng, f"n{at}") for at in range(rng.choice([2, 2, 3, 3, 4, 5]))]
     size = rng.choice([2, 2, 3, 4])

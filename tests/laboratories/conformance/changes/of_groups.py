@@ -87,7 +87,7 @@ def requested(pod: Manifest, resource: str) -> int:
 
 
 def made(scenario: Manifest, plan: Plan) -> Manifest:
-    """The scenario with these changes: written apart from the search that it judges."""
+    """Return the scenario with these changes: written apart from the search that it judges."""
     changed = copy.deepcopy(scenario)
     for pod in pods_of(changed):
         for key, value, effect in plan.taints:
@@ -110,7 +110,7 @@ def made(scenario: Manifest, plan: Plan) -> Manifest:
 
 
 def plans(scenario: Manifest, counts: tuple[int, int, int, int]) -> Iterator[Plan]:
-    """All sets with these counts of new nodes, requests for nothing, labels and tolerations."""
+    """Yield all sets with these counts of new nodes, requests for nothing, labels and tolerations."""
     new, requests, labels, tolerations = counts
     nodes = nodes_of(scenario)
     taints = {
@@ -146,7 +146,7 @@ class Judge:
         self._scenario = scenario
 
     def does(self, plan: Plan, times: int = 1) -> bool:
-        """Whether the group is scheduled with these changes, each time."""
+        """Return whether the group is scheduled with these changes, each time."""
         changed = made(self._scenario, plan)
         return all(self._scheduled(changed) for _ in range(times))
 
@@ -159,7 +159,7 @@ class Judge:
         return (decided["condition"] or {}).get("status") == "True"
 
     def cheaper(self, cost: Cost) -> Plan | None:
-        """A set of changes that costs less and does; None if there is none."""
+        """Return a set of changes that costs less and does; None if there is none."""
         bound = (cost.nodes, cost.requests, cost.labels)
         for changes in range(1, cost.changes + 1):
             for some in itertools.product(range(changes + 1), range(3), range(changes + 1)):
@@ -171,7 +171,7 @@ class Judge:
         return self._less_given_up(cost) if cost.requests == 1 else None
 
     def _less_given_up(self, cost: Cost) -> Plan | None:
-        """One of the same kinds that gives up less of its request."""
+        """Return one of the same kinds that gives up less of its request."""
         tolerations = cost.changes - cost.nodes - cost.requests - cost.labels
         for plan in plans(self._scenario, (cost.nodes, cost.requests, cost.labels, tolerations)):
             ((name, _),) = plan.requests
@@ -185,7 +185,7 @@ class Judge:
 
 
 def _asked(scenario: Manifest) -> tuple[Work, PodGroupInfo, Profile]:
-    """The scenario as a work tree, its group, and the profile."""
+    """Return the scenario as a work tree, its group, and the profile."""
     options = EngineOptions(feature_gates=GATES)
     core = build_core(options, _REGISTRY, configuration_of(options, _REGISTRY))
     objects = objects_from([*scenario["objects"], *scenario["rounds"][0]], options.gates).objects
@@ -203,7 +203,7 @@ def answer_of(scenario: Manifest) -> NeededChanges:
 
 
 def left_to_chance(scenario: Manifest) -> bool:
-    """Whether it depends on the choice between nodes of equal totals if the group fits."""
+    """Return whether it depends on the choice between nodes of equal totals if the group fits."""
     work, group, profile = _asked(scenario)
     seeds = range(16)
     return len({work.engine.decide_group(group, profile, seed=seed).status.ok for seed in seeds}) > 1
@@ -213,7 +213,7 @@ _REGISTRY = registry_of(EngineOptions(feature_gates=GATES))
 
 
 def plan_of(option: ChangeOption) -> Plan:
-    """An option as changes of manifests."""
+    """Return an option as changes of manifests."""
     new = [step for step in option.steps if isinstance(step, AddNode)]
     names = {step.node.metadata.name for step in new}
     labels = [

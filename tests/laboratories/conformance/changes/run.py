@@ -71,7 +71,7 @@ class Judge:
         self._requested = requested
 
     def feasible(self, scenario: Manifest) -> set[str]:
-        """The nodes that take the pod."""
+        """Return the nodes that take the pod."""
         self.asked += 1
         if self.asked > MOST_ASKED:
             raise TooManyError
@@ -113,7 +113,7 @@ class Judge:
         )
 
     def cheaper(self, cost: Cost) -> Plan | None:
-        """A set of changes that costs less and does; None if there is none."""
+        """Return a set of changes that costs less and does; None if there is none."""
         tolerations = cost.changes - sum(cost[1:5])
         bound = (*cost[1:5], tolerations)
         for changes in range(cost.changes + 1):
@@ -126,7 +126,7 @@ class Judge:
         return self._less_given_up(cost, bound) if cost.requests else None
 
     def _less_given_up(self, cost: Cost, bound: tuple[int, ...]) -> Plan | None:
-        """One of the same kinds that gives up less of the requests."""
+        """Return one of the same kinds that gives up less of the requests."""
         for plan in plans(self._scenario, list(self._requested), bound):  # type: ignore[arg-type]
             if not self.does(plan):
                 continue
@@ -180,7 +180,7 @@ def _core(options: EngineOptions) -> Core:
 
 
 def plan_of(scenario: Manifest, option: ChangeOption) -> tuple[Plan, dict[str, str]]:
-    """An option as changes of manifests, and where the pods go that move."""
+    """Return an option as changes of manifests, and where the pods go that move."""
     fields: dict[str, Any] = {"node": option.node_name}
     steps = option.steps
     new = [step for step in steps if isinstance(step, AddNode)]
@@ -204,7 +204,7 @@ def plan_of(scenario: Manifest, option: ChangeOption) -> tuple[Plan, dict[str, s
 
 
 def _allowed(scenario: Manifest, plan: Plan) -> bool:
-    """Whether the labels that are changed are those that the node lacks for one of the pod's terms."""
+    """Return whether the labels that are changed are those that the node lacks for one of the pod's terms."""
     node = node_of(scenario, plan.node)
     keys, sets = {key for key, _ in plan.labels}, lacked(scenario["pod"], renamed(node) if plan.new else node)
     return not keys or (keys in sets and set() not in sets)

@@ -159,7 +159,7 @@ def _constraint(draft: Draft, requests: list[Manifest]) -> Manifest:
 
 
 def _status(draft: Draft, claim: Manifest, odds: dict[str, float], in_use: bool) -> Manifest:
-    """An allocation of devices that exist, somewhat as kube-scheduler would make it."""
+    """Return an allocation of devices that exist, somewhat as kube-scheduler would make it."""
     devices = [
         (slice_pool(each) or ("", ""), device)
         for each in draft.objects

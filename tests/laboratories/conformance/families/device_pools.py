@@ -158,7 +158,7 @@ def _device(draft: Draft, name: str, odds: dict[str, float], counted: bool) -> M
 
 
 def _taint_rule(draft: Draft, name: str) -> Manifest:
-    """A taint on all devices of a driver, of a pool or of one name, or on none."""
+    """Return a taint on all devices of a driver, of a pool or of one name, or on none."""
     pools = sorted({found[1] for each in draft.objects if (found := slice_pool(each)) is not None})
     about: Manifest = {}
     if draft.chance(0.6):
@@ -174,7 +174,7 @@ def _taint_rule(draft: Draft, name: str) -> Manifest:
 
 
 def amounts(draft: Draft, odds: dict[str, float], usual: list[str]) -> list[str]:
-    """The usual amounts, or now and then those at which 64 bits end."""
+    """Return the usual amounts, or now and then those at which 64 bits end."""
     if "extremes" not in odds or not draft.chance(odds["extremes"]):
         return usual
     return [*EXTREMES, BEYOND] if draft.version >= "1.37" else EXTREMES

@@ -13,7 +13,7 @@ PATTERNS = ["100$", "^(a|h)", "(?i)t4", "[0-9]{3}", "^r[12]$", "^$", "x|y"]
 
 
 def condition(draft: Draft, depth: int = 0) -> str:
-    """An expression of type bool; ``depth`` is how many others it is part of."""
+    """Return an expression of type bool; ``depth`` is how many others it is part of."""
     simple: list[Callable[[Draft], str]] = [_guarded, _guarded, _guarded, _plain, _bare, _bound]
     nested = [_joined, _joined, _negated, _chosen]
     if depth < 2 and draft.chance(0.45):

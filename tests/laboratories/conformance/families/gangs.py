@@ -46,7 +46,7 @@ def bound(draft: Draft) -> None:
 
 
 def _victim(draft: Draft, name: str, namespace: str, own: int) -> Manifest:
-    """A group whose pods are in the way; as a rule its priority is theirs."""
+    """Return a group whose pods are in the way; as a rule its priority is theirs."""
     group = _group(draft, name, namespace)
     if draft.chance(0.9):
         group["spec"]["disruptionMode"] = draft.rng.choice([{"single": {}}, {"all": {}}, {"all": {}}])

@@ -117,7 +117,7 @@ def set_otherwise(draft: Draft, chosen: list[str]) -> None:
 
 
 def switchable(release: str) -> list[str]:
-    """The gates that any family may set otherwise."""
+    """Return the gates that any family may set otherwise."""
     return [
         name
         for name, on in usual_gates(release).items()
@@ -141,7 +141,7 @@ def otherwise(release: str, chosen: list[str], before: dict[str, bool] | None = 
 
 
 def usual_gates(release: str) -> dict[str, bool]:
-    """The gates that can be set in a release and followed there, and what they are unless set."""
+    """Return the gates that can be set in a release and followed there, and what they are unless set."""
     version = KubeVersion.parse(release)
     usual = {
         name: gate.on_since is not None and version >= gate.on_since

@@ -54,7 +54,7 @@ def _give_some(draft: Draft, share: float) -> None:
 
 
 def _affinity(draft: Draft, owner: Manifest) -> Manifest:
-    """One to three of the four kinds of terms for ``owner``; many of them match the pod to place."""
+    """Return one to three of the four kinds of terms for ``owner``; many of them match the pod to place."""
     kinds = [(side, kind) for side in ("podAffinity", "podAntiAffinity") for kind in (REQUIRED, PREFERRED)]
     affinity: Manifest = {}
     for side, kind in draft.some(kinds, 1, 3):

@@ -64,13 +64,15 @@ def _weighted(rng: Random, names: list[str]) -> list[Manifest]:
 
 
 def _default_order(rng: Random) -> Manifest:
-    """The default list; some weights changed in place."""
+    """Return the default list; some weights changed in place."""
     changed = rng.sample(SCORING, rng.randint(0, len(SCORING)))
     return {"multiPoint": {"enabled": _weighted(rng, changed)}}
 
 
 def _own_order(rng: Random) -> Manifest:
-    """A list from nothing, in an order of its own, so that another plugin is the first to reject a node."""
+    """Return a list from nothing, in an order of its own, so that another plugin is the first to reject a
+    node.
+    """
     names = rng.sample(COVERED, len(COVERED))
     return {"multiPoint": {"enabled": _weighted(rng, names), "disabled": _names(["*"])}}
 

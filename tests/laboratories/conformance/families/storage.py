@@ -16,7 +16,7 @@ WAIT = "WaitForFirstConsumer"
 
 
 def add(draft: Draft, manifest: Manifest) -> Manifest:
-    """The object of that kind and name, which is the given one unless another family was first."""
+    """Return the object of that kind and name, which is the given one unless another family was first."""
     for known in draft.objects:
         if known["kind"] == manifest["kind"] and _key(known) == _key(manifest):
             return known
@@ -29,7 +29,7 @@ def _key(manifest: Manifest) -> tuple[str, str]:
 
 
 def unused(draft: Draft, stem: str) -> str:
-    """A name that no object has."""
+    """Return a name that no object has."""
     return f"{stem}-{len(draft.objects):03d}"
 
 
@@ -75,7 +75,9 @@ def claim(draft: Draft, namespace: str, name: str | None = None, **spec: object)
 
 
 def volume(draft: Draft, source: Manifest | None = None, **spec: object) -> Manifest:
-    """A volume of a size that no other volume has, as kube-scheduler takes any of those of one size."""
+    """Return a volume of a size that no other volume has, as kube-scheduler takes any of those of
+    one size.
+    """
     name = unused(draft, "volume")
     handle = {"csi": {"driver": draft.rng.choice(DRIVERS), "volumeHandle": f"handle-{name}"}}
     sizes = sum(known["kind"] == "PersistentVolume" for known in draft.objects)

@@ -141,7 +141,7 @@ def _limited_claim(draft: Draft, namespace: str) -> str:
 
 
 def _source(draft: Draft) -> Manifest:
-    """A volume of a kind of old, for a persistent volume."""
+    """Return a volume of a kind of old, for a persistent volume."""
     number = draft.rng.randint(0, 2)
     kind = draft.rng.choice(["Managed", "Managed", "Dedicated", "Shared"])
     sources: list[Manifest] = [

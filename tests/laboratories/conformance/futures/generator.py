@@ -69,7 +69,7 @@ def _pending(draft: Draft, number: int) -> Manifest:
 
 
 def _group(draft: Draft, number: int) -> Manifest:
-    """A node like one that is there, or another size of it."""
+    """Return a node like one that is there, or another size of it."""
     node = copy.deepcopy(draft.rng.choice(draft.nodes))
     if draft.chance(0.7):
         node["status"]["allocatable"]["cpu"] = draft.rng.choice(["1", "2", "4", "8"])

@@ -83,7 +83,7 @@ class Cluster:
 
 
 def on(pod: Manifest, node: str) -> Manifest:
-    """The pod as it runs there."""
+    """Return the pod as it runs there."""
     return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running"}}
 
 

@@ -12,7 +12,7 @@ GATE = "DRAWorkloadResourceClaims"
 
 
 def bound_claims(draft: Draft) -> set[tuple[str, str]]:
-    """The claims that have their volumes, by namespace and name."""
+    """Return the claims that have their volumes, by namespace and name."""
     known = [each for each in draft.objects if each["kind"] == "PersistentVolumeClaim"]
     return {
         (each["metadata"]["namespace"], each["metadata"]["name"])
@@ -58,7 +58,7 @@ def take_claims(draft: Draft, group: Manifest, pod: Manifest) -> None:
 
 
 def _shared(draft: Draft, group: Manifest, pod: Manifest, name: str, claim: Manifest) -> Manifest:
-    """How the pod names a claim that others of its group name as well."""
+    """Return how the pod names a claim that others of its group name as well."""
     if _of_group(draft, group, pod, name, claim):
         return {"name": name, "resourceClaimTemplateName": "t"}
     claim["metadata"].pop("ownerReferences", None)
@@ -79,7 +79,9 @@ def _like_claim(draft: Draft, claim: Manifest, pod: Manifest, name: str) -> None
 
 
 def _of_group(draft: Draft, group: Manifest, pod: Manifest, name: str, claim: Manifest) -> bool:
-    """Whether a claim that pods share is made from a template of their group; else the group may name it."""
+    """Return whether a claim that pods share is made from a template of their group; else the group may name
+    it.
+    """
     meta, spec = group["metadata"], group["spec"]
     known = {each["name"]: each for each in spec.get("resourceClaims", [])}
     if name not in known and draft.chance(0.6):

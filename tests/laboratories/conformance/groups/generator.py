@@ -204,7 +204,7 @@ def _group(draft: Draft, name: str, namespace: str, size: int) -> Manifest:
 
 
 def _come(draft: Draft, number: int) -> list[Manifest]:
-    """The objects of a group in the order in which they come, or more pods of the group before."""
+    """Return the objects of a group in the order in which they come, or more pods of the group before."""
     size = draft.rng.choice([1, 2, 3, 4, 5, 8])
     name = f"g{number - 1 if number and draft.chance(0.15) else number}"
     namespace = draft.pod["metadata"]["namespace"]

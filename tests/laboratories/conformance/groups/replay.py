@@ -97,7 +97,7 @@ def _compared(engine: Engine, decided: Manifest) -> Iterator[str]:
 
 
 def _asked(engine: Engine, decided: Manifest) -> PodGroupInfo:
-    """The group with its waiting pods, in kube-scheduler's order."""
+    """Return the group with its waiting pods, in kube-scheduler's order."""
     namespace, name = decided["group"].split("/")
     snapshot = engine.state.snapshot
     group = snapshot.objects.get(PodGroup, name, namespace)
@@ -143,7 +143,7 @@ class _Picks:
         self._places = {}
 
     def ordered(self, profile: Profile) -> Profile:
-        """The profile, with placements in the order in which kube-scheduler tried them."""
+        """Return the profile, with placements in the order in which kube-scheduler tried them."""
         generate = tuple(
             replace(each, plugin=_Ordered(each.plugin, self)) for each in profile.placement_generate
         )
@@ -287,7 +287,7 @@ def _freed(found: GroupPreemption) -> dict[str, bool]:
 
 
 def _freed_there(engine: Engine, decided: Manifest) -> dict[str, bool]:
-    """The same by kube-scheduler, which also removes the pods that it tried: these are left out."""
+    """Return the same by kube-scheduler, which also removes the pods that it tried: these are left out."""
     found = {}
     for name, claim in decided.get("claims", {}).items():
         namespace, own_name = name.split("/")
@@ -301,7 +301,7 @@ def _freed_there(engine: Engine, decided: Manifest) -> dict[str, bool]:
 
 
 def _by_unit(engine: Engine, victims: Sequence[str]) -> list[list[str]]:
-    """The victims in their order; of a group that goes as a whole kube-scheduler has them in none."""
+    """Return the victims in their order; of a group that goes as a whole kube-scheduler has them in none."""
     snapshot = engine.state.snapshot
     pods = {record.pod.key: record.pod for record in snapshot.pods.records.values()}
 
@@ -314,7 +314,7 @@ def _by_unit(engine: Engine, victims: Sequence[str]) -> list[list[str]]:
 
 
 def _by_itself(engine: Engine, info: PodGroupInfo, profile: Profile) -> Iterator[str]:
-    """Whether mooring decides the same from the evaluation cache as in full."""
+    """Yield whether mooring decides the same from the evaluation cache as in full."""
     quick = engine.decide_group(info, profile)
     full = engine.decide_group(info, profile, picks=SeededPicks(0, info.group.metadata.uid))
     yield from _unequal("from the cache", _said(quick), _said(full))

@@ -214,7 +214,9 @@ def _gates(draft: Draft, subject: str) -> dict[str, bool]:
 
 
 def _change(draft: Draft, twin: Draft, kinds: list[str]) -> Manifest:
-    """An object, most often of one of ``kinds``, that is new, gone, or in part as in the other draft."""
+    """Return an object, most often of one of ``kinds``, that is new, gone, or in part as in the
+    other draft.
+    """
     ours, theirs = ([*each.nodes, *each.pods()[1:], *each.objects] for each in (draft, twin))
     kind = draft.rng.choice(kinds)
     if kind == OWN and draft.chance(0.7):
@@ -245,7 +247,7 @@ def _update(draft: Draft, old: Manifest, other: Manifest) -> Manifest:
 
 
 def _parts(old: Manifest, other: Manifest) -> list[tuple[str, ...]]:
-    """The fields of both, those of a field by itself; an object keeps its name."""
+    """Return the fields of both, those of a field by itself; an object keeps its name."""
     found: set[tuple[str, ...]] = set()
     for field, value in [*old.items(), *other.items()]:
         found |= {(field, key) for key in value} if isinstance(value, dict) else {(field,)}

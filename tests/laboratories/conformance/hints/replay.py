@@ -109,7 +109,7 @@ def _prepared(question: Manifest, version: str) -> tuple[Registered, Pod, Manife
 
 
 def _permitted(profile: Profile, state: State, pod: Pod) -> Manifest | None:
-    """The word on the pod when it has the first node; None without the plugin or without nodes."""
+    """Return the word on the pod when it has the first node; None without the plugin or without nodes."""
     plugins = [entry.plugin for entry in profile.permit if entry.name == "GangScheduling"]
     names = sorted(state.snapshot.nodes.index)
     if not plugins or not names:
@@ -130,7 +130,9 @@ def _kind(change: Manifest) -> str:
 
 
 def _side(manifest: Manifest | None) -> object:
-    """The object before or after; a pod that changes is past its admission, where tolerations are added."""
+    """Return the object before or after; a pod that changes is past its admission, where tolerations are
+    added.
+    """
     if manifest is None:
         return None
     if manifest["kind"] == "Pod":
@@ -171,7 +173,7 @@ def _hint(entry: HintedEvent, pod: Pod, change: ObjectChange) -> QueueingHint:
 
 
 def _name(event: ClusterEvent, version: str) -> str:
-    """The event as the oracle writes it."""
+    """Return the event as the oracle writes it."""
     actions = set()
     if ActionType.UPDATE in event.action or event.action == ActionType.UPDATE_OTHER:
         actions.add("Update")

@@ -181,7 +181,9 @@ def _steps(draft: Draft) -> Iterator[Manifest]:
 
 
 def _younger(nodes: list[Manifest]) -> list[str]:
-    """The nodes that are not the oldest of their zone: there a zone keeps its turn without that one."""
+    """Return the nodes that are not the oldest of their zone: there a zone keeps its turn without
+    that one.
+    """
     seen: set[tuple[str, ...]] = set()
     found = []
     for node in sorted(nodes, key=lambda node: str(node["metadata"]["name"])):

@@ -82,7 +82,7 @@ def _change(state: State, step: Manifest) -> None:
 
 
 def _decide(engine: Engine, pod: Pod) -> Choice:
-    """The choice with all that led to it; the pod is assumed."""
+    """Return the choice with all that led to it; the pod is assumed."""
     profile = engine.profile(pod=pod)
     run = partial(evaluate, options=CycleOptions(start=engine.start))
     full = select(*engine.evaluate(pod, profile, ALL_NODES, run=run), seed=0)

@@ -12,7 +12,7 @@ from tests.laboratories.conformance.sequences.replay import differences
 
 
 def counts(decisions: list[Manifest | None]) -> Counter[str]:
-    """The steps that are a decision and no change."""
+    """Return the steps that are a decision and no change."""
     return Counter(decisions=sum(decided is not None for decided in decisions))
 
 

@@ -237,7 +237,7 @@ def _core(scenario: Manifest, options: EngineOptions) -> Core:
 
 
 def _items(manifests: Sequence[Manifest], options: EngineOptions) -> list[Item]:
-    """The objects in the order in which the state reads them: nodes first.
+    """Return the objects in the order in which the state reads them: nodes first.
 
     Raises:
         NotPlayableError: They can't be told apart, or are not all read.
@@ -252,7 +252,7 @@ def _items(manifests: Sequence[Manifest], options: EngineOptions) -> list[Item]:
 
 
 def _bare(pod: Manifest) -> Manifest:
-    """The pod without a node, and without what Reserve plugins would reserve for it."""
+    """Return the pod without a node, and without what Reserve plugins would reserve for it."""
     bare = copy.deepcopy(pod)
     spec, metadata = bare["spec"], bare["metadata"]
     for name in ("nodeName", "volumes", "resourceClaims", "schedulingGates"):

@@ -50,5 +50,5 @@ class OnePerNode(FilterPlugin[None]):
 
 
 def app_of(pod: Pod) -> str | None:
-    """The app that the pod is one of."""
+    """Return the app that the pod is one of."""
     return pod.metadata.labels.get("app")

@@ -46,13 +46,13 @@ _VERSION = f"-s -w -X k8s.io/component-base/version.gitVersion={KUBERNETES_VERSI
 
 
 def packages() -> list[str]:
-    """The packages of the suite that have tests, by their folders below it; "." is the suite's own."""
+    """Return the packages of the suite that have tests, by their folders below it; "." is the suite's own."""
     suite = MODULE / SUITE
     return sorted({str(file.parent.relative_to(suite)) for file in suite.rglob("*_test.go")})
 
 
 def binary(package: str) -> Path:
-    """Where the tests of a package are once they are built."""
+    """Return where the tests of a package are once they are built."""
     return BIN / f"{'scheduler' if package == '.' else package.replace('/', '-')}.test"
 
 
