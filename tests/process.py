@@ -29,7 +29,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def run(*command: str | Path, directory: Path | None = None, codes: Container[int] = (0,)) -> str:
-    """Runs a program to its end and returns its standard output.
+    """Run a program to its end and return its standard output.
 
     Raises RuntimeError with the output if its exit code is not in `codes`.
     """
@@ -110,7 +110,7 @@ class Process:
         return self._child.pid
 
     def check_alive(self) -> None:
-        """Raises RuntimeError with the end of the log when the process has ended."""
+        """Raise RuntimeError with the end of the log when the process has ended."""
         if self._child.poll() is not None:
             tail = self.output()[-4000:]
             raise RuntimeError(f"{self.name} ended with exit code {self._child.returncode}:\n{tail}")
@@ -133,25 +133,25 @@ class Process:
             raise
 
     def wait_line(self, pattern: str) -> re.Match[str]:
-        """Waits for a line of output that matches `pattern` from its start."""
+        """Wait for a line of output that matches `pattern` from its start."""
         compiled = re.compile(pattern, re.MULTILINE)
         return self.wait_ready(lambda: compiled.search(self.output()), f"a line {pattern!r}")
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends the process a signal."""
+        """Send the process a signal."""
         self._child.send_signal(number)
 
     def wait_end(self) -> int:
-        """Waits until the process ends by itself; returns its exit code."""
+        """Wait until the process ends by itself; return its exit code."""
         return self._child.wait(START_SECONDS)
 
     def kill(self) -> None:
-        """Ends the process as `kill -9` does."""
+        """End the process as `kill -9` does."""
         self._child.kill()
         self._child.wait()
 
     def stop(self) -> int:
-        """Sends SIGTERM, waits, kills only if that was in vain. Returns the exit code; repeats do nothing."""
+        """Send SIGTERM, wait, kill only if that was in vain. Return the exit code; repeats do nothing."""
         if self._child.poll() is None:
             self._child.terminate()
             try:
@@ -176,11 +176,11 @@ class Startable(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Starts it."""
+        """Start it."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Ends it; repeats do nothing."""
+        """End it; repeats do nothing."""
 
 
 class Restartable(Startable):
@@ -201,7 +201,7 @@ class Restartable(Startable):
         return self._process
 
     def start(self) -> None:
-        """Starts the process and waits until it is ready."""
+        """Start the process and wait until it is ready."""
         self._starts += 1
         log = self._directory / f"{self.name}-{self._starts}.log"
         self._process = Process(self.name, self._command, log)
@@ -209,10 +209,10 @@ class Restartable(Startable):
 
     @abstractmethod
     def wait_ready(self, process: Process) -> None:
-        """Waits until the process that was just started is ready."""
+        """Wait until the process that was just started is ready."""
 
     def stop(self) -> None:
-        """Ends the process; it must drain and exit with 0."""
+        """End the process; it must drain and exit with 0."""
         if self._process is not None:
             code, log = self._process.stop(), self._process.output()
             self._process = None

@@ -133,7 +133,7 @@ class Started(Ready):
 
 @contextmanager
 def program(folder: Path, *command: object, twins: Mapping[str, str] | None = None) -> Iterator[Started]:
-    """Starts a program and waits for its ready line, or its end; it is killed at the end of the block."""
+    """Start a program and wait for its ready line, or its end; it is killed at the end of the block."""
     log = folder / f"{Path(str(command[0])).name}.log"
     with log.open("w") as errors:
         process = subprocess.Popen(

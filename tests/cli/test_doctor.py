@@ -129,7 +129,7 @@ Change = Callable[[FakeApiServer], object]
 
 
 def replaced(item: Manifest) -> Change:
-    """Puts an object in the place of the one of its name."""
+    """Put an object in the place of the one of its name."""
     metadata = item["metadata"]
 
     def change(fake: FakeApiServer) -> None:

@@ -66,7 +66,7 @@ class Following:
         return {record.pod.metadata.name for record in records.values()} == set(names)
 
     def wait_equal(self, seconds: float = 30.0) -> None:
-        """Waits until the state is what a fresh list is."""
+        """Wait until the state is what a fresh list is."""
         until(lambda: held(self.state) == listed(self.fake), "the state to be what the server has", seconds)
 
 
@@ -103,7 +103,7 @@ def listed(fake: FakeApiServer, kinds: tuple[str, ...] = ("Node", "Pod", "Servic
 
 @contextmanager
 def following(fake: FakeApiServer, timers: Timers = QUICK) -> Iterator[Following]:
-    """Follows ``fake``; synced, with all watches open, when this begins."""
+    """Follow ``fake``; synced, with all watches open, when this begins."""
     state = State()
     source = KubernetesSource(state, fake.client(), READERS, timers)
     source.start()

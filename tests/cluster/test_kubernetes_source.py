@@ -584,7 +584,7 @@ def test_differences_are_what_was_lost(listed_at: dict[str, int], found: str) ->
 
 
 def restore(live: Following, saved: Copy) -> None:
-    """Puts a copy of etcd in its place, for which the API server is stopped."""
+    """Put a copy of etcd in its place, for which the API server is stopped."""
     live.fake.stop()
     live.fake.store.restore(saved)
     live.fake.start()

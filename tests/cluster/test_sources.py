@@ -61,7 +61,7 @@ def test_the_sample_shows_zones_taints_and_pods_that_wait() -> None:
 
 
 def rewritten(file: Path, text: str) -> None:
-    """Writes the file so that its time differs even on a coarse clock."""
+    """Write the file so that its time differs even on a coarse clock."""
     before = file.stat().st_mtime_ns if file.exists() else 0
     file.write_text(text)
     os.utime(file, ns=(before + 1_000_000_000, before + 1_000_000_000))

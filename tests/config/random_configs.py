@@ -122,7 +122,7 @@ def _plugins(rng: random.Random, catalog: Catalog) -> Document:
 
 
 def _multi_point(rng: random.Random, known: list[str]) -> Document:
-    """Keeps the queue's order and the binder, which every profile needs."""
+    """Keep the queue's order and the binder, which every profile needs."""
     enabled = [name for name in _some(rng, known, 6) if name not in {_SORT, _BIND}]
     if rng.random() < 0.3:
         return {"disabled": [{"name": "*"}], "enabled": _listed(rng, [*enabled, _SORT, _BIND], weights=True)}

@@ -69,7 +69,7 @@ def spoilt(value: Any, rng: random.Random) -> Any:
 
 
 def answers(function: Callable[[], object]) -> None:
-    """Runs a function that may find faults, and checks that it then names them."""
+    """Run a function that may find faults, and check that it then names them."""
     faults: list[str] = ["none"]
     try:
         function()

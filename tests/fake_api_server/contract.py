@@ -52,7 +52,7 @@ class Cluster(Protocol):
         ...
 
     def compact(self) -> None:
-        """Makes it forget every change so far."""
+        """Make it forget every change so far."""
         ...
 
 

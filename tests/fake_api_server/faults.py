@@ -98,7 +98,7 @@ class Faults:
             self._rules.append(_Rule(method, re.compile(path), action, times, when))
 
     def clear(self) -> None:
-        """Ends all faults."""
+        """End all faults."""
         with self._lock:
             self._rules.clear()
         self.edit = None

@@ -31,7 +31,7 @@ class Objects:
         self.store = store
 
     def add(self, kind: Kind, item: Mapping[str, Any], namespace: str = "") -> Manifest:
-        """Stores the object as it is, with the fields that every object has."""
+        """Store the object as it is, with the fields that every object has."""
         metadata = {
             "uid": str(uuid.uuid4()),
             "creationTimestamp": now(),
@@ -109,7 +109,7 @@ class Objects:
             return known
 
     def bind(self, kind: Kind, key: Key, binding: Manifest) -> None:
-        """Gives a pod its node, which need not exist."""
+        """Give a pod its node, which need not exist."""
         metadata, target = binding.get("metadata") or {}, binding.get("target") or {}
         name = key[1]
         if metadata.get("name") != name:

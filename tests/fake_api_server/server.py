@@ -109,7 +109,7 @@ class FakeApiServer(Startable):
         self._thread.start()
 
     def stop(self) -> None:
-        """Closes the port and every connection."""
+        """Close the port and every connection."""
         if self._listener is None or self._thread is None:
             return
         listener, self._listener = self._listener, None
@@ -121,7 +121,7 @@ class FakeApiServer(Startable):
             self.store.changed.notify_all()
 
     def cut(self) -> None:
-        """Closes every connection; new ones are welcome."""
+        """Close every connection; new ones are welcome."""
         if self._listener is not None:
             self._listener.cut()
 
@@ -135,7 +135,7 @@ class FakeApiServer(Startable):
         return f"http://127.0.0.1:{self._port}"
 
     def kubeconfig(self, path: Path) -> Path:
-        """Writes a kubeconfig file for this server; returns its path."""
+        """Write a kubeconfig file for this server; return its path."""
         credentials = f'token: "{self.token}"' if self.token else ""
         text = _KUBECONFIG.replace("SERVER", self.url).replace("USER", "tester")
         path.write_text(text.replace("CREDENTIALS", credentials))
@@ -157,7 +157,7 @@ class FakeApiServer(Startable):
         return [self.objects.add(self.kind_of(item["kind"]), item) for item in items]
 
     def remove(self, kind: str, name: str, namespace: str = "") -> None:
-        """Removes an object at once, as a kubelet ends a pod."""
+        """Remove an object at once, as a kubelet ends a pod."""
         known = self.kind_of(kind)
         self.store.delete(known.plural, (namespace or "default" if known.namespaced else "", name))
 

@@ -72,7 +72,7 @@ class Store:
         return None if data is None else json.loads(data)
 
     def put(self, plural: str, item: Manifest) -> Manifest:
-        """Adds or replaces the object as it is, with a version of its own; returns it with that."""
+        """Add or replace the object as it is, with a version of its own; return it with that."""
         with self.changed:
             metadata = item["metadata"]
             self.version += 1
@@ -86,7 +86,7 @@ class Store:
         return item
 
     def delete(self, plural: str, key: Key) -> Manifest | None:
-        """Removes the object; returns it as it was, with the version of its end."""
+        """Remove the object; return it as it was, with the version of its end."""
         with self.changed:
             before = self._objects.get(plural, {}).pop(key, None)
             if before is None:
@@ -135,7 +135,7 @@ class Store:
             return [event for event in self._log if event.plural == plural]
 
     def compact(self) -> None:
-        """Forgets every change so far, and the lists that are being paged through."""
+        """Forget every change so far, and the lists that are being paged through."""
         with self.changed:
             self.compacted = self.version
             self._log.clear()
@@ -147,7 +147,7 @@ class Store:
             return Copy(self.version, {plural: kept.copy() for plural, kept in self._objects.items()})
 
     def restore(self, copy: Copy) -> None:
-        """Goes back to a backup, with its version and without a log. Watches ended with the API server."""
+        """Go back to a backup, with its version and without a log. Watches ended with the API server."""
         with self.changed:
             self.version = self.compacted = copy.version
             self._objects = {plural: kept.copy() for plural, kept in copy.objects.items()}

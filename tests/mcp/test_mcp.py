@@ -82,7 +82,7 @@ def ask(server: str, name: str, arguments: dict[str, Any]) -> Any:
 
 
 def decide(server: str, pod: str) -> None:
-    """Makes a decision, so that there is one to list."""
+    """Make a decision, so that there is one to list."""
     manifest = pod_manifest(pod, requests={"cpu": "64" if pod == "big" else "1"})
     with MooringClient(server) as client:
         client.schedule([Pods(json.dumps(manifest).encode(), [f"uid-{pod}"])])

@@ -91,7 +91,7 @@ class World:
         return self.backend.slots
 
     def put(self, *objects: ClusterObject) -> None:
-        """Replaces all objects."""
+        """Replace all objects."""
         self.state.replace("test", objects)
 
 

@@ -45,7 +45,7 @@ def connect(address: str) -> socket.socket:
 
 
 def open_streams(connection: socket.socket, method: str, count: int, body: bytes = b"") -> None:
-    """Opens streams and sends their headers, then perhaps a part of a body, and never the end."""
+    """Open streams and send their headers, then perhaps a part of a body, and never the end."""
     for stream in range(1, 2 * count, 2):
         connection.sendall(frame(HEADERS, END_HEADERS, stream, headers(method)))
         if body:

@@ -134,7 +134,7 @@ class Flying:
         return {node for node, code in said if code == "SUCCESS"}
 
     def bind(self, name: str, node: str) -> None:
-        """Binds through mooring."""
+        """Bind through mooring."""
         reference = PodReference(namespace="default", name=name, uid=f"pod/default/{name}")
         self.stubs.scheduling.Bind(pb.BindRequest(pod=reference, node=node))
 

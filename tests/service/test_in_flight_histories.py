@@ -35,7 +35,7 @@ class KubeScheduler:
         self._untold: deque[Callable[[], None]] = deque()
 
     def ask(self, data: st.DataObject) -> None:
-        """Tries a pod that waits, unless it backs off."""
+        """Try a pod that waits, unless it backs off."""
         if waiting := self._waiting():
             self._ask(data.draw(st.sampled_from(waiting)), data)
 
@@ -50,13 +50,13 @@ class KubeScheduler:
             self._tell(pod, conditions=[condition("Unschedulable")])
 
     def bind(self, data: st.DataObject) -> None:
-        """Has a binding reach the API server."""
+        """Have a binding reach the API server."""
         if pod := self._one_of(data, self._binding):
             self.bound[pod] = self._binding.pop(pod)
             self._tell(pod, node=self.bound[pod])
 
     def fail(self, data: st.DataObject) -> None:
-        """Has a binding fail; the pod backs off until mooring has heard of that."""
+        """Have a binding fail; the pod backs off until mooring has heard of that."""
         if pod := self._one_of(data, self._binding):
             del self._binding[pod]
             self._failed.add(pod)
@@ -68,7 +68,7 @@ class KubeScheduler:
             self._untold.popleft()()
 
     def finish(self, data: st.DataObject) -> None:
-        """Lets all bindings succeed, and tries each pod until no more get a node.
+        """Let all bindings succeed, and try each pod until no more get a node.
 
         A failure that repeats the last one goes unnoticed: its flight ends when its own pod is tried again.
         """

@@ -49,7 +49,7 @@ def elsewhere(connect: Callable[[], ApiServer], pods: int) -> Sample:
 
 
 def listed(connect: Callable[[], ApiServer], pods: int) -> Sample:
-    """Lists everything once.
+    """List everything once.
 
     Raises:
         RuntimeError: Something is missing afterwards.

@@ -53,7 +53,7 @@ class FullControlPlane(ControlPlane):
 
 
 def store(address: str, manifests: Iterator[Manifest]) -> None:
-    """Writes the objects where kube-apiserver looks for them, which reads JSON as well as its own protobuf.
+    """Write the objects where kube-apiserver looks for them, which reads JSON as well as its own protobuf.
 
     Raises:
         RuntimeError: etcd rejected some of them.

@@ -145,7 +145,7 @@ class DoorsCluster(GuardedControlPlane):
         return self
 
     def stop(self) -> None:
-        """Ends what was started, the last first."""
+        """End what was started, the last first."""
         self.arbiter.released.set()
         super().stop()
         self.arbiter.stop()
@@ -160,7 +160,7 @@ class DoorsCluster(GuardedControlPlane):
         self._said = self.process("kube-scheduler").log.stat().st_size
 
     def _hold(self) -> None:
-        """Holds kube-scheduler, which has a node for the pod that does that."""
+        """Hold kube-scheduler, which has a node for the pod that does that."""
         arbiter = self.arbiter
         arbiter.held.clear()
         arbiter.released.clear()
@@ -172,7 +172,7 @@ class DoorsCluster(GuardedControlPlane):
         self.api.call("DELETE", f"{path_to(self.api, held)}{_NOW}")
 
     def make(self, posted: Sequence[Posted]) -> None:
-        """Creates the objects: first those by which others are judged, then pods and workloads, one by one.
+        """Create the objects: first those by which others are judged, then pods and workloads, one by one.
 
         A workload has its pods before the next one comes.
 
@@ -232,7 +232,7 @@ class DoorsCluster(GuardedControlPlane):
         return sum("nodeName" in item["spec"] for item in made)
 
     def place(self, item: Manifest) -> str:
-        """Creates a pod, and returns the node that it gets; "" = none."""
+        """Create a pod, and return the node that it gets; "" = none."""
         path = path_to(self.api, self.api.call("POST", path_of(self.api, item), item))
         self._wait_rest()
         return str(self.api.call("GET", path)["spec"].get("nodeName", ""))
@@ -242,7 +242,7 @@ class DoorsCluster(GuardedControlPlane):
         return [key_of(item) for item in self.pods() if "nodeName" not in item["spec"]]
 
     def remove_waiting(self) -> None:
-        """Removes all pods without a node, with the workloads that they are of."""
+        """Remove all pods without a node, with their workloads."""
         while objects := {_object_of(item) for item in self.pods() if "nodeName" not in item["spec"]} - {""}:
             for item in [one for path in (*_WORKLOADS, "v1/pods") for one in self._items(path)]:
                 if _object_of(item.get("spec", {}).get("template", item)) in objects:
@@ -254,7 +254,7 @@ class DoorsCluster(GuardedControlPlane):
         return self.api.items("/api/v1/nodes")
 
     def add_node(self, item: Manifest) -> None:
-        """Creates a node, which has its DaemonSets' pods before others may come."""
+        """Create a node, which has its DaemonSets' pods before others may come."""
         item["spec"]["unschedulable"] = True
         self.api.create(item)
         self._wait_rest()
@@ -262,12 +262,12 @@ class DoorsCluster(GuardedControlPlane):
         self._wait_rest()
 
     def label_node(self, name: str, labels: Mapping[str, str | None]) -> None:
-        """Sets labels of a node; one that is None is removed."""
+        """Set labels of a node; one that is None is removed."""
         self.api.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"labels": labels}}, _MERGE)
         time.sleep(_HEARD_SECONDS)
 
     def delete_node(self, name: str) -> None:
-        """Deletes a node that has been drained."""
+        """Delete a node that has been drained."""
         self.api.call("DELETE", f"/api/v1/nodes/{name}{_NOW}")
         self._wait_rest()
 
@@ -333,7 +333,7 @@ class DoorsCluster(GuardedControlPlane):
         ]
 
     def clear(self) -> None:
-        """Removes everything, workloads first, and gives the namespaces their labels of before."""
+        """Remove everything, workloads first, and give the namespaces their earlier labels."""
         for name in POOL:
             there = self.api.call("GET", f"/api/v1/namespaces/{name}")
             if len(there["metadata"]["labels"]) > 1:
@@ -342,14 +342,14 @@ class DoorsCluster(GuardedControlPlane):
         wait_until(self._is_empty, "the cluster to be empty", pause=0.1)
 
     def _is_empty(self) -> bool:
-        """Removes what there is; whether there was nothing."""
+        """Remove what there is; return whether there was nothing."""
         found = [item for path in (*_NAMESPACED, *_OF_THE_CLUSTER) for item in self._items(path)]
         for item in found:
             self._remove(item)
         return not found
 
     def _remove(self, item: Manifest) -> None:
-        """Deletes an object, whatever its finalizers wait for."""
+        """Delete an object, whatever its finalizers wait for."""
         path = path_to(self.api, item)
         if item["metadata"].get("finalizers"):
             self.api.call("PATCH", path, {"metadata": {"finalizers": None}}, _MERGE)
@@ -386,13 +386,13 @@ class DoorsCluster(GuardedControlPlane):
         self._wait_pods(stored)
 
     def _report(self, item: Manifest) -> None:
-        """Writes the status that a pod was given; kwok may write its own start time before it sees it."""
+        """Write the status that a pod was given; kwok may write its own start time before it sees it."""
         if item["kind"] == "Pod" and item.get("status"):
             status = {"status": item["status"]}
             self.api.call("PATCH", f"{path_to(self.api, item)}/status", status, _MERGE)
 
     def _make_in_order(self, path: str, posted: Posted) -> Manifest:
-        """Makes a StatefulSet of one pod larger and larger: several pods at a time come in any order."""
+        """Make a StatefulSet of one pod larger and larger: several pods at a time come in any order."""
         item = self.api.call("POST", f"{path}?dryRun=All", posted.text, posted.form)
         for name in ("uid", "creationTimestamp", "resourceVersion", "managedFields"):
             item["metadata"].pop(name, None)

@@ -96,7 +96,7 @@ class Api:
         return self.items("/api/v1/namespaces/default/pods")
 
     def create(self, manifest: Manifest) -> Manifest:
-        """Creates a node or a pod of the namespace `default`."""
+        """Create a node or a pod of the namespace `default`."""
         return self.call("POST", _collection(manifest), manifest)
 
     def create_all(self, manifests: Iterable[Manifest], connections: int = 8) -> None:
@@ -125,7 +125,7 @@ class Api:
         return node
 
     def wait_bound(self, name: str) -> str:
-        """Waits until the pod is bound and returns its node."""
+        """Wait until the pod is bound and return its node."""
         return wait_until(lambda: self.node_of(name), f"pod {name} to be bound")
 
     def bound(self, app: str = "") -> dict[str, str]:
@@ -146,7 +146,7 @@ class Api:
         return wait_until(probe, f"{count} pods to be bound", seconds=300)
 
     def wait_failed_scheduling(self, name: str, text: str) -> str:
-        """Waits for a FailedScheduling event of the pod whose message holds `text`; returns that message."""
+        """Wait for a FailedScheduling event of the pod whose message holds `text`; return that message."""
 
         def probe() -> str | None:
             messages = self.failed_scheduling(name)
@@ -163,7 +163,7 @@ class Api:
         return [event["message"] for event in events if event["reason"] == "FailedScheduling"]
 
     def clear(self) -> None:
-        """Removes every pod, event and node, so that tests may share one control plane."""
+        """Remove every pod, event and node, so that tests may share one control plane."""
         now = "?gracePeriodSeconds=0"
         self.call("DELETE", f"/api/v1/namespaces/default/pods{now}")
         self.call("DELETE", f"/api/v1/nodes{now}")

@@ -120,7 +120,7 @@ def start(
     ready: str = MooringScheduler.ready_line,
     extra_env: Mapping[str, str] | None = None,
 ) -> Process:
-    """Starts a container of the one pod of `objects`: its own command, arguments and ConfigMaps.
+    """Start a container of the one pod of `objects`: its own command, arguments and ConfigMaps.
 
     Other than in a cluster, files are below `directory`, or as `files` maps them, and `flags` replaces
     arguments about addresses and the API server.

@@ -67,7 +67,7 @@ class Balancer:
                 self._run(self._serve, client)
 
     def _serve(self, client: socket.socket) -> None:
-        """Passes everything on, both ways, until both sides have ended."""
+        """Pass everything on, both ways, until both sides have ended."""
         ready = self._ready
         if self._chosen not in ready:
             self._chosen = next(iter(ready), "")

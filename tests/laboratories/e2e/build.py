@@ -69,7 +69,7 @@ class Program:
 
 
 def kubernetes(name: str, release: str = RELEASE) -> Path:
-    """Returns where the program of a Kubernetes release is once it is built."""
+    """Return where the program of a Kubernetes release is once it is built."""
     return BIN / release / name
 
 
@@ -129,7 +129,7 @@ def stamp_of(program: Program, go_version: str) -> str:
 
 
 def build(program: Program, go_version: str) -> bool:
-    """Builds one program unless its stamp is current. Returns whether it was built.
+    """Build one program unless its stamp is current. Return whether it was built.
 
     Raises subprocess.CalledProcessError when the Go tool fails; its output has been printed by then.
     """
@@ -147,7 +147,7 @@ def build(program: Program, go_version: str) -> bool:
 
 
 def main(names: Sequence[str] = ()) -> int:
-    """Builds what is missing or out of date, one program after the other, and says how long each took."""
+    """Build what is missing or out of date, one program after the other, and print how long each took."""
     chosen = [program for program in _ALL if program.label in names] or PROGRAMS
     if shutil.which("go") is None:
         print("e2e build: the Go toolchain is needed and `go` is not on PATH", file=sys.stderr)

@@ -146,7 +146,8 @@ def attempts(log: str) -> list[str]:
 
 
 def disagreements(engine: Engine, loaded: Manifests, pods: list[Manifest], tried: list[str]) -> list[str]:
-    """Plays a real scheduler's attempts offline; a line for each that mooring would not have decided so.
+    """Play a real scheduler's attempts offline; return a line for each that mooring would not have decided
+    so.
 
     Args:
         engine: As ``engine_over`` gives it.

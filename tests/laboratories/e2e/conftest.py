@@ -12,7 +12,7 @@ from .guarded import GuardedControlPlane
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the marker of these tests known, and has mooring follow the release of those programs."""
+    """Make the marker of these tests known, and have mooring follow the release of those programs."""
     config.addinivalue_line("markers", "e2e: needs the real programs that laboratories/e2e/build.py builds")
     os.environ["MOORING_KUBE_VERSION"] = RELEASE
 

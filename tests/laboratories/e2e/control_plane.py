@@ -74,7 +74,7 @@ class ControlPlane:
         self.stop()
 
     def stop(self) -> None:
-        """Ends what was started, the last first."""
+        """End what was started, the last first."""
         while self._running:
             self._running.pop().stop()
 
@@ -136,7 +136,7 @@ class ControlPlane:
         self._start_apiserver()
 
     def compact(self) -> None:
-        """Makes etcd forget every change so far; kube-apiserver remembers some until it is restarted."""
+        """Make etcd forget every change so far; kube-apiserver remembers some until it is restarted."""
         revision = int(self.api.call("GET", "/api/v1/namespaces")["metadata"]["resourceVersion"])
         request = urllib.request.Request(
             f"{self._etcd_address}/v3/kv/compaction",
@@ -156,7 +156,7 @@ class ControlPlane:
         verbosity: int = 3,
         flags: Sequence[str] = (),
     ) -> Process:
-        """Starts an unmodified kube-scheduler with `config`, connection and lease added; ready on return.
+        """Start an unmodified kube-scheduler with `config`, connection and lease added; ready on return.
 
         Probes and metrics are on `port` of 127.0.0.1, or on a free one; `flags` come last.
         """
@@ -181,7 +181,7 @@ class ControlPlane:
         return process
 
     def write_scheduler_config(self, config: dict[str, Any], name: str) -> Path:
-        """Writes a KubeSchedulerConfiguration that talks to this API server and takes no lease."""
+        """Write a KubeSchedulerConfiguration that talks to this API server and takes no lease."""
         connection = {"kubeconfig": str(self.kubeconfig("kube-scheduler")), "qps": 1000, "burst": 1000}
         whole = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -47,16 +47,16 @@ class GuardedControlPlane(ControlPlane):
         return self
 
     def clear(self) -> None:
-        """Removes every workload of the namespace `default`, then all pods, events and nodes."""
+        """Remove every workload of the namespace `default`, then all pods, events and nodes."""
         self.clear_workloads()
         self.api.clear()
 
     def clear_workloads(self) -> None:
-        """Removes every workload of the namespace `default` with its pods."""
+        """Remove every workload of the namespace `default` with its pods."""
         wait_until(self._is_without_workloads, "workloads and their pods to be gone")
 
     def _is_without_workloads(self) -> bool:
-        """Removes them, and looks whether a controller that had not heard of that has made some again."""
+        """Remove them, and look whether a controller that had not heard of that has made some again."""
         collections = (f"{_WORKLOADS}/deployments", f"{_WORKLOADS}/replicasets", _PODS)
         for path in collections:
             self.api.call("DELETE", f"{path}?gracePeriodSeconds=0")

@@ -10,7 +10,7 @@ from .build import BIN, HERE
 
 
 def start_kwok(kubeconfig: Path, directory: Path, stages: Sequence[str], lease_seconds: int = 0) -> Process:
-    """Starts kwok for all nodes of a cluster.
+    """Start kwok for all nodes of a cluster.
 
     Args:
         kubeconfig: How to reach the cluster.

@@ -36,7 +36,7 @@ class MooringClient:
         self._channel.close()
 
     def push(self, api: Api) -> None:
-        """Makes the API server's nodes and pods the whole state of the server."""
+        """Make the API server's nodes and pods the whole state of the server."""
         begin, end = cluster.SnapshotBegin(), cluster.SnapshotEnd()
         events = [cluster.PushEvent(snapshot_begin=begin)]
         for kind, manifests in (("Node", api.nodes()), ("Pod", api.pods())):
@@ -70,7 +70,7 @@ class MooringClient:
         return sorted(answer.ties[0].names.names)
 
     def bind(self, pod: Manifest, node: str) -> scheduling.CommitOutcome.ValueType:
-        """Binds the pod; returns the BindOutcome, raises grpc.RpcError."""
+        """Bind the pod; return the BindOutcome, raise grpc.RpcError."""
         request = scheduling.BindRequest(pod=reference(pod), node=node)
         return self.scheduling.Bind(request, timeout=_SECONDS).outcome
 

@@ -20,7 +20,7 @@ _SCRIPTS = Path(sys.executable).parent
 
 
 def mooring(*arguments: str | Path, codes: Container[int] = (0,)) -> str:
-    """Runs a `mooring` command to its end, with one of these exit codes; returns its standard output."""
+    """Run a `mooring` command to its end, with one of these exit codes; return its standard output."""
     return run(_SCRIPTS / "mooring", *arguments, codes=codes)
 
 
@@ -37,7 +37,7 @@ class _Mooring(Restartable):
         return self.process.output()
 
     def kill(self) -> None:
-        """Ends it as `kill -9` does."""
+        """End it as `kill -9` does."""
         self.process.kill()
         self._process = None
 
@@ -150,11 +150,11 @@ class MooringScheduler(_Mooring):
         super().__init__(directory, command)
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends it a signal."""
+        """Send it a signal."""
         self.process.signal(number)
 
     def wait_end(self) -> int:
-        """Waits until it ends by itself; returns the exit code."""
+        """Wait until it ends by itself; return the exit code."""
         assert self._process is not None
         code = self._process.wait_end()
         self._process = None

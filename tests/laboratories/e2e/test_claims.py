@@ -44,7 +44,7 @@ def client(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringClien
 
 
 def release(api: Api, path: str) -> None:
-    """Deletes an object, whatever holds it."""
+    """Delete an object, whatever holds it."""
     api.call("DELETE", path)
     try:
         item = api.call("GET", path)

@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "clients" / "go" / "examples"
 
 
 def run(command: list[str], directory: Path) -> None:
-    """Runs one build step with this environment's `buf` in the PATH."""
+    """Run one build step with this environment's `buf` in the PATH."""
     path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
     subprocess.run(command, cwd=directory, env={**environment(), "PATH": path}, check=True)
 

@@ -49,7 +49,7 @@ class World:
         self.accepted_before = len(control_plane.bindings())
 
     def create(self, *manifests: Manifest) -> list[Manifest]:
-        """Makes objects and waits until the server has heard of the last one."""
+        """Make objects and wait until the server has heard of the last one."""
         made = [self.api.create(manifest) for manifest in manifests]
         wait_until(lambda: self.knows(made[-1]), "the server to know the last pod")
         return made

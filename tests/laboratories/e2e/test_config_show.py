@@ -79,7 +79,7 @@ def without_out_of_tree(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def saved(document: dict[str, Any], kubeconfig: Path, target: Path) -> Path:
-    """Writes the document, with a kubeconfig because kube-scheduler wants one."""
+    """Write the document, with a kubeconfig because kube-scheduler wants one."""
     connection = {**document.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
     target.write_text(json.dumps({**document, "clientConnection": connection}))
     return target

@@ -65,7 +65,7 @@ class Cluster(ControlPlane):
         return self
 
     def clear(self) -> None:
-        """Removes every object of the scenarios."""
+        """Remove every object of the scenarios."""
         wait_until(self._is_empty, "the cluster to be empty", pause=0.05)
 
     def _is_empty(self) -> bool:
@@ -86,7 +86,7 @@ def items_of(api: Api, kind: str) -> list[Manifest]:
 
 
 def create(api: Api, item: Manifest) -> None:
-    """Creates an object with the status that it has."""
+    """Create an object with the status that it has."""
     item = deepcopy(item)
     item["metadata"].pop("uid", None)
     api.call("POST", f"{path_of(api, item)}?fieldValidation=Strict", item)
@@ -96,7 +96,7 @@ def create(api: Api, item: Manifest) -> None:
 
 
 def delete(api: Api, item: Manifest) -> None:
-    """Deletes an object at once."""
+    """Delete an object at once."""
     try:
         api.call("DELETE", f"{path_to(api, item)}?gracePeriodSeconds=0")
     except ApiError as error:

@@ -60,7 +60,7 @@ def decided_by_kube_scheduler(
 
 
 def wait_made(api: Api, loaded: Manifests) -> None:
-    """Waits until the controllers have made as many pods as there are offline."""
+    """Wait until the controllers have made as many pods as there are offline."""
     namespaces = {pod.metadata.namespace for pod in loaded.pods}
     try:
         wait_until(lambda: len(items(api, "Pod", namespaces)) >= len(loaded.pods), "the pods", 300)
@@ -178,7 +178,7 @@ def decided_alike(
 
 
 def applied_with_status(api: Api, manifests: list[Manifest]) -> None:
-    """Applies manifests; the status of a pod takes a call of its own."""
+    """Apply manifests; the status of a pod takes a call of its own."""
     apply(api, manifests)
     for item in manifests:
         if item["kind"] == "Pod" and "status" in item:

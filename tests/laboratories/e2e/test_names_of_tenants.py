@@ -57,7 +57,7 @@ def resident(mooring: MooringScheduler) -> int:
 
 
 def warm_up(mooring: MooringScheduler) -> int:
-    """Waits until its loops are compiled, in the background; returns its memory then."""
+    """Wait until its loops are compiled, in the background; return its memory then."""
     before = 0
     while (size := resident(mooring)) - before > QUIET_BYTES:
         before = size

@@ -129,7 +129,7 @@ def bound_by_gang(control_plane: ControlPlaneWithGroups) -> Counter[str]:
 
 
 def wait_half_bound(control_plane: ControlPlaneWithGroups, gangs: list[Gang]) -> str:
-    """Waits until a gang is bound in part; its name."""
+    """Wait until a gang is bound in part; return its name."""
 
     def probe() -> str | None:
         bound = bound_by_gang(control_plane)
@@ -145,7 +145,7 @@ def clear(api: Api) -> None:
 
 
 def delete_group(api: Api, name: str) -> None:
-    """Deletes the group though it has pods: no controller runs that takes off the finalizer that keeps it."""
+    """Delete the group though it has pods: no controller runs that takes off the finalizer that keeps it."""
     path = f"{GROUPS}/{name}"
     api.call("DELETE", path)
     body = api.call("GET", path)
@@ -389,14 +389,14 @@ def makes_room(api: Api) -> None:
 
 
 def make(api: Api, made: dict[str, Any], *cpus: str, **spec: Any) -> None:
-    """Creates a group, and its pods in their order, the one scheduler's by default."""
+    """Create a group, and its pods in their order, the one scheduler's by default."""
     api.call("POST", GROUPS, made)
     for number, cpu in enumerate(cpus):
         join(api, made["metadata"]["name"], number, cpu, **spec)
 
 
 def join(api: Api, name: str, number: int, cpu: str, **spec: Any) -> None:
-    """Creates one more pod of a group, the one scheduler's by default."""
+    """Create one more pod of a group, the one scheduler's by default."""
     pod = member(name, number, cpu, **spec)
     del pod["spec"]["schedulerName"]
     api.create(pod)

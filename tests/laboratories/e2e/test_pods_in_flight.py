@@ -104,7 +104,7 @@ def running() -> Iterator[ExitStack]:
 
 
 def start(running: ExitStack, guarded: GuardedControlPlane, folder: Path, rule: Rule, way: str) -> Mooring:
-    """Starts mooring with the extender adapter in the server, or in a process of its own."""
+    """Start mooring with the extender adapter in the server, or in a process of its own."""
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -236,7 +236,7 @@ def summary(rule: Rule, rollouts: Sequence[Rollout], metrics: str) -> str:
 def roll_out(
     guarded: GuardedControlPlane, rule: Rule, name: str, disturb: Callable[[], None] | None
 ) -> Rollout:
-    """Makes a Deployment, waits until all the pods have a node that may have one, and removes it."""
+    """Make a Deployment, wait until all the pods have a node that may have one, and remove it."""
     api, began = guarded.api, time.monotonic()
     api.call("POST", "/apis/apps/v1/namespaces/default/deployments", deployment(rule, name))
     while len(api.bound()) < rule.allowed and time.monotonic() - began < LONGEST_SECONDS:

@@ -79,7 +79,7 @@ def bound_by(plane: ControlPlane, scheduler: str) -> list[str]:
 
 
 def lose(plane: ControlPlane, *schedulers: str) -> None:
-    """Has pods bound that the copy doesn't have, and those bound that it has."""
+    """Have pods bound that the copy doesn't have, and those bound that it has."""
     make_all(plane, "lost", LOST_PODS, *schedulers)
     until(lambda: all(bound(plane.api).values()), "all pods to be bound")
 

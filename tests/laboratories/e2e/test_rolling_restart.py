@@ -33,7 +33,7 @@ class Replica:
     adapter: Adapter
 
     def restart(self) -> None:
-        """Ends the adapter, then the server, as a pod's end does, and starts both again."""
+        """End the adapter, then the server, as a pod's end does, and start both again."""
         self.adapter.stop()
         self.server.stop()
         self.server.start()

@@ -54,7 +54,9 @@ def unexpected(log: str, *known: str) -> list[str]:
 
 
 def bind_one_of_each(plane: ControlPlane, follows: str, directory: Path, *flags: str) -> str:
-    """Has `mooring scheduler` of a release bind a pod, one with a claim and one by preemption; its log."""
+    """Have `mooring scheduler` of a release bind a pod, one with a claim and one by preemption; return its
+    log.
+    """
     api = plane.api
     api.create(objects.node("n1"))
     for path, item in ((CLASSES, DEVICE_CLASS), (SLICES, SLICE), (CLAIMS, CLAIM)):

@@ -83,7 +83,7 @@ class Adapter:
         self.loop = loop
 
     def raise_finding(self) -> None:
-        """Raises what a call came upon."""
+        """Raise what a call came upon."""
         finding, self.client.finding = self.client.finding, None
         if finding is not None:
             raise finding

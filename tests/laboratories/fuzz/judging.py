@@ -85,7 +85,7 @@ def check_text(text: str) -> None:
 
 
 def check(held: bool, what: str) -> None:
-    """Raises ``Finding`` unless it held."""
+    """Raise ``Finding`` unless it held."""
     if not held:
         raise Finding(what)
 

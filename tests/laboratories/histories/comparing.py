@@ -72,7 +72,7 @@ class Tally:
 
 
 def check(what: str, found: object, expected: object) -> None:
-    """Raises ``MismatchError`` unless both are the same; of columns it names what differs."""
+    """Raise ``MismatchError`` unless both are the same; name the columns that differ."""
     if found == expected:
         return
     if isinstance(found, dict) and isinstance(expected, dict) and found.keys() == expected.keys():

@@ -39,7 +39,7 @@ RUNS = 8
 CALLERS, CALLS, SPACE = 3, 6, 1
 NODES, PODS = ("a", "b"), ("p", "q", "r")
 FAULTS = {"fine": 8, "lost": 1, "unanswered": 2, "late": 5, "refused": 1}
-"""What becomes of a request, by how often."""
+"""The results of a request, by frequency."""
 
 
 class VirtualClock:
@@ -80,7 +80,7 @@ class Cluster:
         bound: Every binding that took effect, in order.
         late: Requests that may still take effect, and when they were sent.
         events: By kind, what the watch has not delivered yet.
-        over: Nothing goes wrong any more.
+        over: The end of the round, without further faults.
     """
 
     turns: Turns
@@ -120,7 +120,7 @@ class Cluster:
         return Response(404, body=b"{}") if node is None else Response(200, body=_encoded(name, node))
 
     def _bind(self, name: str, node: str) -> Response:
-        # What follows is one step: nothing of it takes turns.
+        # The rest is one step: it takes no turns.
         event = Put(_pod(name, node))
         if self.placed.get(name) != "":
             return Response(404 if name not in self.placed else 409, body=b"{}")
@@ -130,7 +130,7 @@ class Cluster:
         return Response(201, body=b"{}")
 
     def delete(self, name: str) -> None:
-        """Somebody deletes a pod."""
+        """Delete a pod as another client."""
         if self.placed.pop(name, None) is not None:
             self.events["Pod"].append(Remove("Pod", "default", name, f"uid-{name}"))
 
@@ -161,7 +161,7 @@ class Cluster:
 
 
 class Callers:
-    """Calls about the pods, and what they were told."""
+    """Calls about the pods, and their answers."""
 
     def __init__(self, cluster: Cluster, committer: Committer, engine: Any) -> None:
         self.told: list[tuple[str, str, str]] = []
@@ -255,7 +255,7 @@ def _nodes(beat: int = 0) -> list[Node]:
 
 
 def _beat(turns: Turns, state: State, left: list[int]) -> None:
-    """Another kind's watch, beside that of pods."""
+    """Another kind's watch, next to that of pods."""
     beat = 0
     while left[0]:
         beat += 1

@@ -24,7 +24,7 @@ PLAYS: dict[str, Callable[[int], Sequence[int]]] = {
 
 @dataclass(frozen=True)
 class Played:
-    """What a round came to.
+    """The result of a round.
 
     Attributes:
         scene: A key of ``PLAYS``.
@@ -32,7 +32,7 @@ class Played:
         interleavings: How many were played.
         switches: How often another thread got the turn.
         seconds: How long that took.
-        found: What did not hold; "" = everything held.
+        found: The broken invariant; "" = none.
     """
 
     scene: str

@@ -1,8 +1,8 @@
 """Threads that take turns as a seed says: each interleaving can be played again.
 
 One thread runs at a time. It may lose its turn at every operation of a lock, condition or event, and at every
-call of a function in the rooms that are looked at. Waits with a limit end when nothing else can happen; then
-the time moves on to that moment.
+call of a function in the rooms in question. Waits with a limit end when nothing else can happen; then the
+time moves on to that moment.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Turns:
             self._quiet -= 1
 
     def block(self, ready: Callable[[], bool], seconds: float | None = None) -> bool:
-        """Wait until something is so, for at most so many seconds; return whether it is."""
+        """Wait until ``ready()``, for at most ``seconds`` seconds; return whether it is."""
         task = self.current()
         if task is None:
             if ready():
@@ -246,7 +246,7 @@ class Lock:
         _point()
 
     def locked(self) -> bool:
-        """Return whether somebody has it."""
+        """Return whether a thread has it."""
         return self._held
 
     def save(self) -> int:
@@ -425,7 +425,7 @@ class Future:
         return self._done
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait for what the call returns."""
+        """Wait for the call's result, and return it."""
         if not _block(lambda: self._done, timeout):
             raise TimeoutError
         if self._error is not None:
@@ -486,7 +486,9 @@ SHIM = SimpleNamespace(
 
 @contextmanager
 def taking_turns(*more: str) -> Iterator[None]:
-    """Give what is made meanwhile the locks of this module; ``more`` are modules beside mooring's rooms."""
+    """Give objects that are made in the block the locks of this module; ``more`` are modules besides
+    mooring's rooms.
+    """
     prefixes = tuple(f"mooring.{room}" for room in ROOMS)
     loaded = [(name, one) for name, one in list(sys.modules.items()) if name.startswith("mooring.")]
     modules = [one for name, one in loaded if name.startswith(prefixes)] + [

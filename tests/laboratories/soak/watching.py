@@ -76,7 +76,7 @@ def gone(round_: Round, live: Following) -> None:
 
 
 def with_events(edit: Callable[[Round], Edit]) -> Break:
-    """Breaks the events of some changes."""
+    """Break the events of some changes."""
 
     def do(round_: Round, live: Following) -> None:
         live.fake.faults.edit = edit(round_)
@@ -87,7 +87,7 @@ def with_events(edit: Callable[[Round], Edit]) -> Break:
 
 
 def losing(round_: Round) -> Edit:
-    """Withholds events of one type."""
+    """Withhold events of one type."""
     lost = round_.dice.choice(("ADDED", "MODIFIED", "DELETED"))
     return lambda type_, item: [] if type_ == lost else [event_line(type_, item)]
 
@@ -98,7 +98,7 @@ def merged(type_: str, item: dict[str, Any]) -> list[bytes]:
 
 
 def repeating(round_: Round) -> Edit:
-    """Repeats events, early and late, and out of order."""
+    """Repeat events, early and late, and out of order."""
     dice, told = round_.dice, list[bytes]()
 
     def edit(type_: str, item: dict[str, Any]) -> list[bytes]:

@@ -38,7 +38,7 @@ def _guarded(draft: Draft) -> str:
 
 
 def _bare(draft: Draft) -> str:
-    """Fails on a device without the attribute."""
+    """Fail on a device without the attribute."""
     domain, name = _entry_of(draft)
     if draft.chance(0.6):
         return f"has({domain}.{name})"
