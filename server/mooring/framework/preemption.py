@@ -159,11 +159,11 @@ class Preemption:
         best: The nodes of the best candidates, equally good, in the same order.
         eligible: The pod may preempt others; else no candidate was sought or extenders left none, and the pod
             keeps its nominated node.
-        refused: Returns, for explanations, the other searched rows with the status of each.
+        without_room: Returns, for explanations, the other searched rows with the status of each.
     """
 
     status: Status
     candidates: tuple[Candidate, ...] = ()
     best: tuple[str, ...] = ()
     eligible: bool = True
-    refused: Callable[[], Mapping[int, Status]] = field(default=dict, compare=False, repr=False)
+    without_room: Callable[[], Mapping[int, Status]] = field(default=dict, compare=False, repr=False)

@@ -67,7 +67,7 @@ def print_preemption(
     print_table(("  ROOM COULD BE MADE ON", "BY PREEMPTING", "BUDGET VIOLATIONS"), rows)
     others: dict[str, list[str]] = {}
     for each in candidates[:most]:
-        if why := _refused((nodes or {}).get(each["node"], {})).get("present"):
+        if why := _why_no_room((nodes or {}).get(each["node"], {})).get("present"):
             others.setdefault(why, []).append(names.short(each["node"]))
     for why, some in others.items():
         more = " ..." if len(some) > SHOWN_NODES else ""
@@ -83,7 +83,7 @@ def print_no_room(document: Document, names: ShortNames) -> None:
         print_line(f"no room is made: {finding['text']}")
     groups: dict[str, list[tuple[str, Document]]] = {}
     for name, node in document["nodes"].items():
-        finding = _refused(node)
+        finding = _why_no_room(node)
         # On other nodes the reasons say enough.
         if finding and finding["code"] in _WITH_PODS and finding["holders"]:
             groups.setdefault(finding["code"], []).append((name, finding))
@@ -99,11 +99,11 @@ def print_no_room(document: Document, names: ShortNames) -> None:
 
 def no_room_on(node: Document) -> str:
     """Return why preemption makes no room on a node of an explanation, or not there; "" = nothing to say."""
-    finding = _refused(node)
+    finding = _why_no_room(node)
     return str(finding["text"]) if finding.get("holders") else ""
 
 
-def _refused(node: Document) -> Document:
+def _why_no_room(node: Document) -> Document:
     return next(iter(node.get("preemption", ())), {})
 
 

@@ -67,8 +67,8 @@ class PreemptionFindings:
             if row not in resolvable:
                 yield names[row], _not_helpful(self._nodes.status(names[row]).plugin)
         anybody = self._units.any_below(self._priority)
-        for row, status in found.refused().items():
-            yield names[row], self._refusal(row, status) if anybody else self._nobody()
+        for row, status in found.without_room().items():
+            yield names[row], self._no_room(row, status) if anybody else self._nobody()
         best = next((each for each in found.candidates if each.node_name == picked), None)
         for candidate in found.candidates:
             if best is not None and candidate is not best:
@@ -82,7 +82,7 @@ class PreemptionFindings:
             asked=f"priority {self._priority}",
         )
 
-    def _refusal(self, row: int, status: Status) -> Finding:
+    def _no_room(self, row: int, status: Status) -> Finding:
         """Return why the less important pods of a node don't make enough room."""
         staying, going = [], list[str]()
         for record in self._nodes.snapshot.pods.records_on(row):

@@ -143,7 +143,7 @@ class KnownOutcomes:
         pairs = zip(self._columns.statuses, counts, strict=False)
         return Counter({status: count for status, count in pairs if count})
 
-    def refused(self, rows: Int32s) -> Callable[[], dict[int, Status]]:
+    def without_room(self, rows: Int32s) -> Callable[[], dict[int, Status]]:
         """Return, as they are now, the known nodes on ``rows`` that are rejected, with the status of each."""
         codes, statuses = self.codes(rows), tuple(self._columns.statuses)
         return lambda: {

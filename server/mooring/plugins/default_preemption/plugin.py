@@ -167,13 +167,13 @@ class DefaultPreemption(
         else:
             found = self._sought(search, enough)
         if found.candidates:
-            return replace(_of(found.candidates, found.costs, now), refused=found.refused)
+            return replace(_of(found.candidates, found.costs, now), without_room=found.without_room)
         rejections = found.rejections
         errors = sorted({status.message for status in rejections if status.code is Code.ERROR})
         if errors:
             text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
             return Preemption(Status.error(f"preemption: {text}"))
-        return replace(_none(_sentence(len(nodes.rows), rejections)), refused=found.refused)
+        return replace(_none(_sentence(len(nodes.rows), rejections)), without_room=found.without_room)
 
     def _sought(self, search: VictimSearch, enough: int) -> Found:
         nodes = search.nodes
@@ -187,7 +187,7 @@ class DefaultPreemption(
         with self._outcomes.of(nodes) as known:
             looked_at, best = Looking(search, known, self._pods).until(order, wanted, enough)
             rejections = Counter[Status]() if len(best) else known.rejections(looked_at)
-            return Found(known.candidates(best), known.costs(best), rejections, known.refused(looked_at))
+            return Found(known.candidates(best), known.costs(best), rejections, known.without_room(looked_at))
 
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""
@@ -197,13 +197,13 @@ class DefaultPreemption(
 
 class Found(NamedTuple):
     """The result of a search: the candidates in row order with their costs; without any, the numbers of
-    searched nodes by status. ``refused`` is as in ``Preemption``.
+    searched nodes by status. ``without_room`` is as in ``Preemption``.
     """
 
     candidates: Sequence[Candidate]
     costs: Float64s
     rejections: Counter[Status]
-    refused: Callable[[], dict[int, Status]]
+    without_room: Callable[[], dict[int, Status]]
 
 
 def _of(candidates: Sequence[Candidate], costs: Float64s, now: float) -> Preemption:

@@ -7,7 +7,7 @@ There is one structure for every way to it: it is made of a choice, and goes ove
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -186,12 +186,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             room_on=evaluation.room_on,
             assigned_node=assigned_node,
             start_time=evaluation.pod.status.start_time if assigned_node else None,
-            warnings=(
-                *evaluation.warnings,
-                *left_alone(evaluation.pod, evaluation.profile),
-                *_nominated(choice),
-                *warnings,
-            ),
+            warnings=(*_warnings(choice), *warnings),
         )
 
     @classmethod
@@ -304,11 +299,13 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return answer
 
 
-def _nominated(choice: Choice) -> tuple[str, ...]:
-    """Return a note about a node that was selected before the others were evaluated."""
-    if choice.evaluation.nominated is None:
-        return ()
-    return (f"node {choice.node_name} is nominated for the pod: while it fits, no other node is tried",)
+def _warnings(choice: Choice) -> Iterator[str]:
+    """Yield the profile's warnings, and a note if a node was selected before the others were evaluated."""
+    evaluation = choice.evaluation
+    yield from evaluation.warnings
+    yield from left_alone(evaluation.pod, evaluation.profile)
+    if evaluation.nominated is not None:
+        yield f"node {choice.node_name} is nominated for the pod: while it fits, no other node is tried"
 
 
 def keeping_room(evaluation: Evaluation) -> list[tuple[int, PodRecord]]:
