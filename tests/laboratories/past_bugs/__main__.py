@@ -39,7 +39,7 @@ class PastBug(msgspec.Struct, frozen=True):
 
     Attributes:
         id: Its name.
-        was: What was wrong.
+        was: The mistake.
         shown_by: A test, or a row of the soak.
     """
 
