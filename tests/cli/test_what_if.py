@@ -309,3 +309,85 @@ def test_what_a_server_can_not_decide_by_is_told(
     result = call(capsys, "what-if", "removal", "--server", server.address("grpc"), *flags)
     assert result.code == code
     assert said in result.err
+
+
+def quota(namespace: str, hard: dict[str, str], used: dict[str, str], **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "compute", "namespace": namespace},
+        "spec": {"hard": hard, **spec},
+        "status": {"hard": hard, "used": used},
+    }
+
+
+IN_CLASS = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+
+
+@pytest.mark.parametrize(
+    ("found", "count", "end"),
+    [
+        pytest.param(
+            quota("a", {"requests.cpu": "2"}, {"requests.cpu": "1"}), 2, "requests.cpu", id="requests"
+        ),
+        pytest.param(quota("a", {"cpu": "2"}, {"cpu": "3"}), 0, "cpu", id="spent"),
+        pytest.param(quota("a", {"pods": "10"}, {"pods": "9"}), 1, "pods", id="pods"),
+        pytest.param(
+            quota("a", {"limits.memory": "1Gi"}, {}),
+            0,
+            "limits.memory, which the pod does not specify",
+            id="must specify",
+        ),
+        pytest.param(quota("a", {"services": "0"}, {}), 3, "", id="nothing of pods"),
+        pytest.param(quota("a", {"pods": "0"}, {}, scopes=["BestEffort"]), 3, "", id="another scope"),
+        pytest.param(quota("a", {"pods": "0"}, {}, scopes=["NotBestEffort"]), 0, "pods", id="its scope"),
+        pytest.param(
+            quota("a", {"pods": "0"}, {}, scopeSelector={"matchExpressions": [IN_CLASS]}), 3, "", id="class"
+        ),
+    ],
+)
+def test_a_namespace_takes_what_its_quotas_and_the_nodes_have_room_for(
+    cluster: Path,
+    shapes: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    found: dict[str, Any],
+    count: int,
+    end: str,
+) -> None:
+    quotas = write_manifests(tmp_path / "quotas.yaml", found)
+    words: list[Any] = [
+        "what-if",
+        "capacity",
+        "--manifests",
+        cluster,
+        "--shape",
+        shapes,
+        "--quota",
+        quotas,
+        "--ignore-pending",
+    ]
+    shown = {each["shape"]: each for each in call(capsys, *words, "-o", "json").document}
+    said = shown["default/one"]["namespaces"]["a"]
+    assert (said["count"], f"ResourceQuota compute: {end}" == said["end"]) == (count, bool(end))
+    assert f"{count} " in call(capsys, *words).out
+
+
+def test_a_quota_without_status_is_rejected(
+    cluster: Path, shapes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = quota("a", {"pods": "1"}, {})
+    del bare["status"]
+    quotas = write_manifests(tmp_path / "quotas.yaml", bare)
+    words: list[Any] = [
+        "what-if",
+        "capacity",
+        "--manifests",
+        cluster,
+        "--shape",
+        shapes,
+        "--quota",
+        quotas,
+        "--ignore-pending",
+    ]
+    assert "has no status.used" in call(capsys, *words).err

@@ -65,6 +65,8 @@ def _add_capacity(questions: Commands) -> None:
     flags.many("shape", "PATH", "a manifest with a pod, or with a workload that makes pods")
     flags.add("limit", "COUNT", "1000000", "count at most this many pods of a shape", positive)
     flags.switch("nodes", "print how many each node takes")
+    text = "ResourceQuotas; print how many each of their namespaces admits"
+    flags.many("quota", "PATH", text)
     _add_ignore_pending(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     parser.set_defaults(run=_run_capacity)
@@ -131,12 +133,13 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if not args.shape:
         complain("give the pods with --shape PATH")
         return Exit.USAGE
+    from mooring.app.quotas import admitted, quotas_of
     from mooring.app.what_if import shapes_of
     from mooring_client.v1 import objects_pb2
     from mooring_client.v1 import simulation_service_pb2 as pb
 
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
-    shapes = shapes_of(args.shape, gates)
+    shapes, quotas = shapes_of(args.shape, gates), quotas_of(args.quota) if args.quota else []
     request = pb.EstimateCapacityRequest(
         shapes=[objects_pb2.PodSource(object=sent(shape.pod)) for shape in shapes],
         profile=args.profile,
@@ -153,6 +156,7 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
             "limited": each.limited,
             "end": each.end.message,
             "nodes": {node.node: node.count for node in each.nodes},
+            "namespaces": _namespaces(each.count, each.end.message, admitted(quotas, shape.pod)),
             **_queue(response),
         }
         for shape, each in zip(shapes, response.shapes, strict=True)
@@ -162,10 +166,29 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return Exit.OK
     rows = [(each["shape"], Text(_amount(each), _style(each["count"] > 0)), each["end"]) for each in found]
     print_table(("SHAPE", "#MORE", "THEN"), rows)
+    for each in found if args.quota else ():
+        print_table((f"NAMESPACE FOR {each['shape']}", "#MORE", "THEN"), _namespace_rows(each["namespaces"]))
     for each in found if args.nodes else ():
         print_table((f"NODE FOR {each['shape']}", "#PODS"), [(n, str(c)) for n, c in each["nodes"].items()])
     _print_queue(response)
     return Exit.OK
+
+
+def _namespaces(
+    count: int, end: str, admitted: dict[str, tuple[int | None, str]]
+) -> dict[str, dict[str, Any]]:
+    """Return by namespace how many more pods its quotas and the nodes have room for, and what ends it."""
+    return {
+        name: {"count": count, "end": end} if most is None or most > count else {"count": most, "end": why}
+        for name, (most, why) in admitted.items()
+    }
+
+
+def _namespace_rows(found: dict[str, dict[str, Any]]) -> list[tuple[str, Text, str]]:
+    return [
+        (name, Text(f"{each['count']:,}", _style(each["count"] > 0)), each["end"])
+        for name, each in sorted(found.items())
+    ]
 
 
 def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
