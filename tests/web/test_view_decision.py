@@ -115,7 +115,9 @@ def test_a_rejected_node_says_what_it_would_take(page: Page, live: Live) -> None
     grid.get_by_role("row").nth(1).click()
     short = page.get_by_role("region", name="worker-a1")
     expect(short).to_contain_text(re.compile(r"asks 64 · [\d.]+ of 4 taken"))
-    short.get_by_role("link").filter(has_text="default/web-").first.click()
+    page.goto("#/pods/default/big-0")
+    grid.get_by_role("row").filter(has_text="worker-a1").click()
+    short.get_by_role("link", name=re.compile("web-")).first.click()
     expect(page).to_have_url(re.compile("#/pods/default/web-"))
 
 

@@ -140,13 +140,13 @@ export class DecisionElement extends LitElement {
             @mooring-filter=${(event: CustomEvent<string>) => void this.narrow(event.detail)}
           ></mooring-funnel>
         </section>
+        ${matrix.plugins.length ? this.weighing(matrix) : nothing} ${matrix.scored.length ? nothing : this.details(matrix)}
         ${matrix.preemptionFindings.length
           ? html`<section class="card stack tight" aria-labelledby="preemption">
-              <h2 id="preemption">What of preemption?</h2>
+              <h2 id="preemption">Preemption</h2>
               ${findingList(matrix.preemptionFindings, this.links)}
             </section>`
           : nothing}
-        ${matrix.plugins.length ? this.weighing(matrix) : nothing} ${matrix.scored.length ? nothing : this.details(matrix)}
       </div>
       <section class="stack tight" aria-labelledby="nodes">
         ${this.toolbar(matrix)}

@@ -46,7 +46,7 @@ export function reason(one: ReasonGroupJson): TemplateResult {
   const nodes = one.reason?.nodeCount ? counted(one.reason.nodeCount, "node") : "";
   if (one.result === "DECISION_RESULT_SCHEDULED") return html`<p><span class="good">✓</span> ${one.message}${nodes && ` (${nodes} would do)`}</p>`;
   return html`<p><span class="bad">✕</span> <strong>${rejection(one.reason) || one.message}</strong>${nodes && ` on ${nodes}`} ${codeLink(one)}</p>
-    <p>→ ${way(one)}</p>`;
+    ${nodes || one.advice ? html`<p>→ ${way(one)}</p>` : nothing}`;
 }
 
 function codeLink({ reason: found }: ReasonGroupJson): unknown {

@@ -36,6 +36,10 @@ def shortages(
         yield _shortage(name, amounts, kept).held_by(_holders(name, node.records, rules))
 
 
+_NEVER = (ReasonCode.RESOURCE_NOT_OFFERED, ReasonCode.NODE_TOO_SMALL)
+"""Causes that no pod which goes would end."""
+
+
 def _shortage(name: str, amounts: Amounts, kept: int) -> Finding:
     asked, limit = amount_text(name, amounts.asked), amount_text(name, amounts.limit)
     if name == PODS:
@@ -58,7 +62,7 @@ def _shortage(name: str, amounts: Amounts, kept: int) -> Finding:
         present=amount_text(name, amounts.free),
         amounts=amounts,
         pod_change=f"request at most {amount_text(name, amounts.free)} {name}" if fits else "",
-        node_change="" if code is ReasonCode.RESOURCE_NOT_OFFERED else f"free {missing} {name}",
+        node_change="" if code in _NEVER else f"free {missing} {name}",
     )
 
 

@@ -684,11 +684,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
             @mooring-filter=${e=>void this.narrow(e.detail)}
           ></mooring-funnel>
         </section>
+        ${e.plugins.length?this.weighing(e):_} ${e.scored.length?_:this.details(e)}
         ${e.preemptionFindings.length?h`<section class="card stack tight" aria-labelledby="preemption">
-              <h2 id="preemption">What of preemption?</h2>
+              <h2 id="preemption">Preemption</h2>
               ${Kn(e.preemptionFindings,this.links)}
             </section>`:_}
-        ${e.plugins.length?this.weighing(e):_} ${e.scored.length?_:this.details(e)}
       </div>
       <section class="stack tight" aria-labelledby="nodes">
         ${this.toolbar(e)}
@@ -1099,7 +1099,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
     overflow-wrap: anywhere;
   }
 `;function Gi(e){let t=new Map;for(let n of e){let{plugin:e,reason:r,code:i}=n.reason??{},a=[n.result,e,i??r??n.message].join(`\0`),o=t.get(a)??{groups:[],podCount:0};o.groups.push(n),o.podCount+=n.podCount??0,t.set(a,o)}return[...t.values()].sort((e,t)=>t.podCount-e.podCount)}function Ki(e){let t=e.reason?.nodeCount?I(e.reason.nodeCount,`node`):``;return e.result===`DECISION_RESULT_SCHEDULED`?h`<p><span class="good">✓</span> ${e.message}${t&&` (${t} would do)`}</p>`:h`<p><span class="bad">✕</span> <strong>${ct(e.reason)||e.message}</strong>${t&&` on ${t}`} ${qi(e)}</p>
-    <p>→ ${Ji(e)}</p>`}function qi({reason:e}){let t=zn({code:e?.code});return t?h`<a class="mono" href=${G.code(t)}>${t}</a>`:_}function Ji({advice:e,advicePartial:t=!1,nominatedCount:n=0,examples:[r]=[]}){return e?e.text:n?`room is being made for ${I(n,`pod`)}: victims have to end`:t?h`there was no time to look for a way out: <a href=${X(r)}>ask for the fewest changes</a>`:`no set of changes was found with which it fits`}function Yi(e){let{namespace:t=``,controllerKind:n,controllerName:r,examples:i=[],podCount:a=0}=e;return h`<p>
+    ${t||e.advice?h`<p>→ ${Ji(e)}</p>`:_}`}function qi({reason:e}){let t=zn({code:e?.code});return t?h`<a class="mono" href=${G.code(t)}>${t}</a>`:_}function Ji({advice:e,advicePartial:t=!1,nominatedCount:n=0,examples:[r]=[]}){return e?e.text:n?`room is being made for ${I(n,`pod`)}: victims have to end`:t?h`there was no time to look for a way out: <a href=${X(r)}>ask for the fewest changes</a>`:`no set of changes was found with which it fits`}function Yi(e){let{namespace:t=``,controllerKind:n,controllerName:r,examples:i=[],podCount:a=0}=e;return h`<p>
     ${n?h`<a href=${ri(t,n,r)}>${n} ${t}/${r}</a>`:h`Pods of ${t}`}
     <span class="quiet"
       >· ${I(a,`pod`)}${e.oldestTime?`, oldest ${z(e.oldestTime)}`:``}:</span
