@@ -24,6 +24,7 @@ VIEWS = {
     "profiles": "profiles",
     "two configurations": "profiles?from={configuration}",
     "plugin": "plugins/NodeResourcesFit",
+    "code": "codes/TaintNotTolerated",
     "what if": "what-if?node=worker-b2",
     "an error": "decisions/999999",
     "no view": "nothing",
@@ -60,6 +61,27 @@ def test_no_rule_is_violated_by_what_would_make_a_pod_fit(
     page.goto(routes["pod"])
     page.get_by_role("button", name="Find the fewest changes").click()
     expect(page.get_by_text("with disk=nvme").first).to_be_visible()
+    found = Axe().run(page)
+    page.close()
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found.response["violations"]] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("view", "button", "answer"),
+    [
+        ("pod", "Find what cost the decision", "the rule NodeAffinity"),
+        ("what if", "Which node is best to drain?", "could be drained, each alone"),
+        ("overview", "24 h", "24 h ago"),
+    ],
+)
+def test_no_rule_is_violated_by_answers(
+    browser: Browser, routes: dict[str, str], view: str, button: str, answer: str, scheme: str
+) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport=WIDE)  # type: ignore[arg-type]
+    page.goto(routes[view])
+    page.get_by_role("button", name=button, exact=True).click()
+    expect(page.locator("main")).to_contain_text(answer, timeout=20_000)
     found = Axe().run(page)
     page.close()
     assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found.response["violations"]] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -30,6 +31,12 @@ def test_nothing_from_elsewhere_runs_in_the_page(served: Page) -> None:
         assert headers["content-security-policy"].startswith("default-src 'self';")
         assert headers["x-content-type-options"] == "nosniff"
         assert "access-control-allow-origin" not in headers
+
+
+def test_the_reason_codes_are_those_of_the_document(served: Page) -> None:
+    document = (Path(__file__).parents[2] / "docs/reason-codes.md").read_text()
+    shown = served.ask("GET", "/reason-codes.js").body.decode()
+    assert json.dumps(document, ensure_ascii=False) in shown, "run `make web` and commit the result"
 
 
 def test_files_come_small_and_once(served: Page) -> None:
