@@ -22,7 +22,7 @@ _PLAIN = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class NamespaceQuota:
     """A ResourceQuota.
 
     Attributes:
@@ -53,7 +53,7 @@ class Quota:
         return min(found, default=(None, ""))
 
 
-def quotas_of(paths: Iterable[str | Path]) -> list[Quota]:
+def quotas_of(paths: Iterable[str | Path]) -> list[NamespaceQuota]:
     """Return the quotas in files, as ``kubectl get resourcequotas -A -o yaml`` prints them.
 
     Raises:
@@ -66,9 +66,9 @@ def quotas_of(paths: Iterable[str | Path]) -> list[Quota]:
     return found
 
 
-def admitted(quotas: Iterable[Quota], pod: Pod) -> dict[str, tuple[int | None, str]]:
-    """Return by namespace how many more pods like this its quotas admit, and which resource of which quota
-    ends it; None = any number.
+def admitted(quotas: Iterable[NamespaceQuota], pod: Pod) -> dict[str, tuple[int | None, str]]:
+    """Return by namespace how many more pods like this its quotas admit, None = any number, and what ends it:
+    a resource of a quota.
     """
     found: dict[str, tuple[int | None, str]] = {}
     for quota in quotas:
@@ -83,7 +83,7 @@ def _is_quota(manifest: Manifest) -> bool:
     return manifest.get("kind") == "ResourceQuota"
 
 
-def _quota(manifest: Manifest, origin: str) -> Quota:
+def _quota(manifest: Manifest, origin: str) -> NamespaceQuota:
     status = mapping(manifest, "status")
     if "used" not in status:
         text = "has no status.used; take it from the API server: kubectl get resourcequotas -A -o yaml"
@@ -94,7 +94,7 @@ def _quota(manifest: Manifest, origin: str) -> Quota:
     except ResourceError as error:
         raise InvalidArgumentError.at(f"{origin}: {name_of(manifest)}", str(error)) from None
     left = {name: most - used.get(name, 0) for name, most in hard.items() if _is_of_pods(name)}
-    return Quota(namespace_of(manifest), name_of(manifest), left, _scopes(mapping(manifest, "spec")))
+    return NamespaceQuota(namespace_of(manifest), name_of(manifest), left, _scopes(mapping(manifest, "spec")))
 
 
 def _is_of_pods(resource: str) -> bool:

@@ -163,15 +163,21 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     ]
     if args.output != "table":
         print_document(args.output, found)
-        return Exit.OK
+    else:
+        _print_capacity(found, by_node=args.nodes)
+        _print_queue(response)
+    return Exit.OK
+
+
+def _print_capacity(found: list[dict[str, Any]], *, by_node: bool) -> None:
     rows = [(each["shape"], Text(_amount(each), _style(each["count"] > 0)), each["end"]) for each in found]
     print_table(("SHAPE", "#MORE", "THEN"), rows)
-    for each in found if args.quota else ():
-        print_table((f"NAMESPACE FOR {each['shape']}", "#MORE", "THEN"), _namespace_rows(each["namespaces"]))
-    for each in found if args.nodes else ():
+    for each in found:
+        if by_namespace := each["namespaces"]:
+            head = f"NAMESPACE FOR {each['shape']}"
+            print_table((head, "#MORE", "THEN"), _namespace_rows(by_namespace))
+    for each in found if by_node else ():
         print_table((f"NODE FOR {each['shape']}", "#PODS"), [(n, str(c)) for n, c in each["nodes"].items()])
-    _print_queue(response)
-    return Exit.OK
 
 
 def _namespaces(
