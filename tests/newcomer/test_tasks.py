@@ -1,10 +1,11 @@
-"""A newcomer's questions, by each of three doors in at most three steps."""
+"""A newcomer's questions, by the command line and a notebook; tests/web/test_newcomer.py has the page."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -13,8 +14,15 @@ import pytest
 from mooring import lab
 from mooring.framework import NodeInfo, Pod
 from tests.cli.commands import call
-from tests.newcomer.cluster import RACK, Newcomer
+from tests.newcomer.cluster import RACK, Newcomer, newcomer
 from tests.newcomer.tasks import MOST_STEPS, TASKS, Task
+
+
+@pytest.fixture(scope="module")
+def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
+    with newcomer(tmp_path_factory.mktemp("newcomer")) as running:
+        yield running
+
 
 each_task = pytest.mark.parametrize("task", [pytest.param(task, id=task.id) for task in TASKS])
 

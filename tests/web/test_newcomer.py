@@ -1,4 +1,4 @@
-"""The same tasks on the page, beginning at the overview."""
+"""The tasks of a newcomer on the page, beginning at the overview."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.newcomer.cluster import Newcomer
+from tests.newcomer.cluster import newcomer
 from tests.newcomer.tasks import TASKS, Task
-from tests.web.conftest import CHROMIUM, WIDE
+from tests.web.conftest import WIDE
 from tests.web.live import web
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def opened(met: Newcomer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str]]:
-    with web(tmp_path_factory.mktemp("page"), met.server) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser.new_page(viewport=WIDE), url  # type: ignore[arg-type]
-        browser.close()
+def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str]]:
+    folder = tmp_path_factory.mktemp("newcomer")
+    with newcomer(folder) as met, web(folder, met.server) as url:
+        page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
+        yield page, url
+        page.close()
 
 
 @pytest.mark.parametrize("task", [pytest.param(task, id=task.id) for task in TASKS])
