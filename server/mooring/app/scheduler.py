@@ -40,6 +40,7 @@ from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import AlwaysLeader
+from mooring.plugin_hosts.metrics import host_metrics
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
@@ -352,6 +353,7 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.scrape(lambda: source_metrics(parts.source.describe()))
     metrics.scrape(lambda: measurement_metrics(parts.core.measuring.describe()))
+    metrics.scrape(host_metrics)
     if (certificate := options.serving.https.certificate) != "":
         metrics.scrape(partial(certificate_metrics, [Path(certificate)]))
     probes = Probes(fault=parts.decides.fault, ready=parts.freshness.not_ready)

@@ -37,6 +37,7 @@ from mooring.cluster.sources import KubernetesSource, PushSource, Source
 from mooring.framework import Plugin, Pod
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import AlwaysLeader
+from mooring.plugin_hosts.metrics import host_metrics
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.leadership import LeaderElection
@@ -208,6 +209,7 @@ class _Decisions:
         """Return what the servicers answer from."""
         metrics.scrape(lambda: source_metrics(self.source.describe()))
         metrics.scrape(lambda: measurement_metrics(self.core.measuring.describe()))
+        metrics.scrape(host_metrics)
         core, options = self.core, self.options
         return Backend(
             engine=core.engine,

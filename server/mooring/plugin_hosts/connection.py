@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import stat
 import threading
+import time
 import weakref
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -18,6 +20,7 @@ from mooring.framework import FieldError
 from mooring.framework.errors import InvalidArgumentError, PluginUnavailableError, UnavailableError
 from mooring.plugin_hosts.wire import WrongAnswerError
 from mooring.serving.addresses import UNIX, ListenError, is_local
+from mooring.tracing.spans import current_span
 from mooring_client.plugin_host.v1 import plugin_host_service_pb2 as pb
 from mooring_client.plugin_host.v1.plugin_host_service_pb2_grpc import PluginHostServiceStub
 
@@ -29,13 +32,14 @@ OPEN_SECONDS, BEGIN_SECONDS = 10.0, 1.0
 RETRY_SECONDS, MOST_RETRY_SECONDS = 0.05, 1.0
 """The pause before a host that failed is tried again; doubled each time up to the second."""
 
-_RETRY_MILLISECONDS = int(RETRY_SECONDS * 1000)
+_RECONNECT_MILLISECONDS = 20
 _CHANNEL_OPTIONS = (
     # Libraries in Rust reject the path of a socket as an authority.
     ("grpc.default_authority", "localhost"),
-    ("grpc.initial_reconnect_backoff_ms", _RETRY_MILLISECONDS),
-    ("grpc.min_reconnect_backoff_ms", _RETRY_MILLISECONDS),
-    ("grpc.max_reconnect_backoff_ms", _RETRY_MILLISECONDS),
+    ("grpc.initial_reconnect_backoff_ms", _RECONNECT_MILLISECONDS),
+    ("grpc.max_reconnect_backoff_ms", _RECONNECT_MILLISECONDS),
+    # The time that one attempt may take, whatever the name says: a busy machine needs more than a pause.
+    ("grpc.min_reconnect_backoff_ms", int(BEGIN_SECONDS * 1000)),
     # Two connections to one address are two hosts if it is restarted between them.
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.enable_retries", 0),
@@ -114,12 +118,14 @@ class HostConnection:
         options: As above.
         described: Its own description.
         down: The reason for which it can't be called now; "" = it can.
+        taken: The number of calls and their seconds, by call and by whether it was answered.
     """
 
     def __init__(self, options: PluginHostStanza) -> None:
         self.options = options
         self.described = pb.DescribeResponse()
         self.down = ""
+        self.taken: defaultdict[tuple[str, bool], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
         self._log = logging.getLogger("mooring.plugin_hosts")
         self._plugins: weakref.WeakSet[Any] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -167,7 +173,9 @@ class HostConnection:
         """
         with self._beginning:
             try:
-                plugin.instance = self._configured(plugin, self.described.host_id)
+                plugin.instance = _instance(
+                    plugin, self._configuring(plugin, self.described.host_id).result()
+                )
             except grpc.RpcError as error:
                 raise self._unavailable(plugin, "New", _told(error)) from None
             self._plugins.add(plugin)
@@ -227,14 +235,14 @@ class HostConnection:
     def _called(self, plugin: Configured, point: str, seconds: float, call: Callable[[], T]) -> T:
         if self.down:
             raise self._unavailable(plugin, point, self.down)
-        began = self.described.host_id
+        met, began = self.described.host_id, time.perf_counter()
         try:
             try:
                 answer = call()
             except (grpc.RpcError, _AnotherStartError) as error:
                 if isinstance(error, grpc.RpcError) and _code(error) != grpc.StatusCode.FAILED_PRECONDITION:
                     raise
-                self._begin(seconds, unless_after=began)
+                self._begin(seconds, unless_after=met)
                 answer = call()
         except _AnotherStartError:
             why = "was started again during the call"
@@ -242,9 +250,23 @@ class HostConnection:
             why = _told(error)
         else:
             self._failures = 0
+            self._note(plugin, point, time.perf_counter() - began)
             return answer
+        self._note(plugin, point, time.perf_counter() - began, why)
         self._fail(why)
         raise self._unavailable(plugin, point, why)
+
+    def _note(self, plugin: Configured, point: str, seconds: float, why: str = "") -> None:
+        """Note a call for metrics, and in the trace of the decision."""
+        with self._lock:
+            count, before = self.taken[point, not why]
+            self.taken[point, not why] = count + 1, before + seconds
+        if (span := current_span()) is not None:
+            found = {"host": self.options.address, "host_version": self.described.host_version}
+            status = f"failed: {why}" if why else "answered"
+            span.record(
+                "plugin host", seconds, {**found, "plugin": plugin.name, "call": point, "status": status}
+            )
 
     def _unavailable(self, plugin: Configured, point: str, why: str) -> PluginUnavailableError:
         address = self.options.address
@@ -325,27 +347,33 @@ class HostConnection:
         for plugin in plugins:
             if plugin.name not in by_name:
                 raise WrongAnswerError(f"lacks the plugin {plugin.name}")
-            plugin.instance = self._configured(plugin, found.host_id)
+        for plugin, asked in [(each, self._configuring(each, found.host_id)) for each in plugins]:
+            plugin.instance = _instance(plugin, asked.result())
         for plugin in plugins:
             plugin.adopt(by_name[plugin.name])
         again, self.described = bool(self.described.host_id), found
+        self._failures = 0
         for plugin in plugins:
             plugin.begin_anew()
         if again:
             version = found.host_version or "without a version"
             self._log.info("plugin host %s was started again: %s", self.options.address, version)
 
-    def _configured(self, plugin: Configured, host_id: str) -> int:
+    def _configuring(self, plugin: Configured, host_id: str) -> Any:
+        """Begin to have an instance made, and return the future answer."""
         request = pb.ConfigureRequest(host_id=host_id, plugin=plugin.name, args_json=plugin.args_json)
-        answer = self._stub.Configure(request, timeout=OPEN_SECONDS)
-        InvalidArgumentError.raise_if_any(
-            FieldError(f"{plugin.name}: {each.field}", each.message) for each in answer.faults
-        )
-        return answer.instance
+        return self._stub.Configure.future(request, timeout=OPEN_SECONDS)
 
 
 class _AnotherStartError(Exception):
     """The host is not the one that was described."""
+
+
+def _instance(plugin: Configured, answer: pb.ConfigureResponse) -> int:
+    InvalidArgumentError.raise_if_any(
+        FieldError(f"{plugin.name}: {each.field}", each.message) for each in answer.faults
+    )
+    return answer.instance
 
 
 def _code(error: grpc.RpcError) -> grpc.StatusCode:

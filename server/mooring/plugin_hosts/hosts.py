@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mooring.config.types import PluginHostStanza
@@ -55,6 +55,12 @@ def connection_to(options: PluginHostStanza) -> HostConnection:
             found.open()
             _connections[options] = found
     return found
+
+
+def connections() -> Sequence[HostConnection]:
+    """Return all that are open."""
+    with _lock:
+        return tuple(_connections.values())
 
 
 def close_connections() -> None:
