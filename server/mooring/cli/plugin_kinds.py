@@ -1,7 +1,8 @@
-"""The kinds of plugins that ``mooring plugins new`` writes: the code, the argument and the test of each."""
+"""The kinds of plugins that ``mooring plugins new`` writes, and the languages of hosts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -331,3 +332,27 @@ KINDS = {
     "holding": _HOLDING,
 }
 """The kinds by name."""
+
+LANGUAGES: Mapping[str, Mapping[str, str]] = {
+    "go": {
+        "get": "go mod edit -replace mooring.dev/go/mooring=CLIENTS/go && go mod tidy",
+        "test": "go test ./... && go build",
+        "run": "./$distribution",
+    },
+    "ts": {
+        "get": "npm install CLIENTS/typescript && npm install",
+        "test": "npm test",
+        "run": "npm start --",
+    },
+    "java": {
+        "get": "mvn --file CLIENTS/java install -DskipTests",
+        "test": "mvn package",
+        "run": 'java -cp "target/classes:$$(cat target/classpath)" Main',
+    },
+    "rust": {
+        "get": "cargo add mooring-client --path CLIENTS/rust --features plugin-host",
+        "test": "cargo test && cargo build",
+        "run": "target/debug/$distribution",
+    },
+}
+"""The languages of hosts, each with the commands that get the client, test and build, and run the host."""

@@ -22,7 +22,7 @@ from mooring.cli.flags import (
 )
 from mooring.cli.output import Exit, print_document
 from mooring.cli.plugin_check import add_verbs
-from mooring.cli.plugin_kinds import KINDS
+from mooring.cli.plugin_kinds import KINDS, LANGUAGES
 from mooring.cli.values import one_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   mooring plugins                                        list the plugins and their origins
   mooring plugins new RackAffinity --kind counting       a package to begin with
+  mooring plugins new RackAffinity --language go         a process of its own, in another language
   mooring plugins check rack:RackAffinity                its faults"""
 
 
@@ -54,6 +55,8 @@ def add(commands: Commands) -> None:
     flags = Flags(new)
     kinds = "; ".join(f"{name} {kind.does}" for name, kind in KINDS.items())
     flags.add("kind", "KIND", "", f"{kinds}. On a terminal the command asks", one_of("", *KINDS))
+    languages = "go, ts, java or rust: write a host in that language, which filters and scores, instead"
+    flags.add("language", "LANGUAGE", "", languages, one_of("", *LANGUAGES))
     flags.add("directory", "DIR", ".", "where to write it")
     parser.set_defaults(run=run)
     add_verbs(verbs)
@@ -66,8 +69,12 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     registry = registry_of(engine_options(args, options))
     if args.verb == "new":
-        from mooring.cli.scaffold import write_package
+        from mooring.cli.scaffold import write_host, write_package
 
+        if args.language:
+            folder = write_host(args.name, args.language, Path(args.directory), registry)
+            print(f"wrote {folder}; next: {folder}/README.md")
+            return Exit.OK
         kind = KINDS[args.kind or _asked_kind()]
         folder = write_package(args.name, kind, Path(args.directory), registry)
         print(f"wrote {folder}; next: pip install --editable {folder} pytest && pytest {folder}")

@@ -1,13 +1,16 @@
-"""Writes the package that a new plugin begins as."""
+"""Writes the package, or the host in another language, that a new plugin begins as."""
 
 from __future__ import annotations
 
 import importlib.util
 import keyword
 import re
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from string import Template
 
-from mooring.cli.plugin_kinds import PluginKind
+from mooring.cli.plugin_kinds import LANGUAGES, PluginKind
 from mooring.framework.errors import InvalidArgumentError
 from mooring.package_files import PROFILE, PROJECT, write_files
 from mooring.runtime.profiles.registry import Registry
@@ -62,6 +65,64 @@ CONFIG = yaml.safe_load((Path(__file__).parent.parent / "config.yaml").read_text
 '''
 
 
+_HOST_CONFIG = (
+    PROFILE.replace("profiles:", "pluginHosts:\n- address: unix:/tmp/$distribution.sock\nprofiles:")
+    + """\
+    multiPoint:
+      enabled:
+      - name: $name
+        weight: 10
+"""
+)
+
+_HOST_README = """\
+# $name
+
+A scheduler plugin for mooring, in a process of its own. CLIENTS is `clients` in mooring's repository:
+
+    $get
+    $test
+    $run unix:/tmp/$distribution.sock
+
+Then, in another terminal, check it and decide with it:
+
+    mooring conformance host unix:/tmp/$distribution.sock
+    mooring plugins check $name --plugin-host unix:/tmp/$distribution.sock
+    mooring serve --config config.yaml --source sample
+"""
+
+
+def write_host(name: str, language: str, directory: Path, registry: Registry) -> Path:
+    """Write a host in a language, with a plugin called ``name``, into a new folder of ``directory``.
+
+    Raises:
+        InvalidArgumentError: The name is not PascalCase, or a plugin has it already.
+        FailedPreconditionError: The folder exists.
+    """
+    values = {"name": name, "distribution": "-".join(_words(name, registry))}
+    commands = {key: Template(text).substitute(values) for key, text in LANGUAGES[language].items()}
+    root = files("mooring.cli") / "host_projects" / language
+    written = {"README.md": _HOST_README, "config.yaml": _HOST_CONFIG, **_texts(root)}
+    return write_files(directory / values["distribution"], written, {**values, **commands})
+
+
+def _texts(folder: Traversable, above: str = "") -> dict[str, str]:
+    """Return the texts of all files below a folder, by their paths."""
+    found: dict[str, str] = {}
+    for each in folder.iterdir():
+        path = f"{above}{each.name}"
+        found |= _texts(each, f"{path}/") if each.is_dir() else {path: each.read_text(encoding="utf-8")}
+    return found
+
+
+def _words(name: str, registry: Registry) -> list[str]:
+    if not _NAME.fullmatch(name):
+        raise InvalidArgumentError.at("NAME", f"{name!r} is not PascalCase, such as RackAffinity")
+    if name in registry.catalog():
+        raise InvalidArgumentError.at("NAME", f"a plugin named {name} already exists; choose another name")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower().split()
+
+
 def write_package(name: str, kind: PluginKind, directory: Path, registry: Registry) -> Path:
     """Write the package of a plugin of this kind, called ``name``, into a new folder of ``directory``.
 
@@ -69,14 +130,10 @@ def write_package(name: str, kind: PluginKind, directory: Path, registry: Regist
         InvalidArgumentError: The name is not PascalCase, or a plugin or module has it already.
         FailedPreconditionError: The folder exists.
     """
-    if not _NAME.fullmatch(name):
-        raise InvalidArgumentError.at("NAME", f"{name!r} is not PascalCase, such as RackAffinity")
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower().split()
+    words = _words(name, registry)
     distribution, module = "-".join(words), "_".join(words)
-    if name in registry.catalog():
-        raise InvalidArgumentError.at("NAME", f"a plugin named {name} already exists; choose another name")
     if keyword.iskeyword(module) or importlib.util.find_spec(module):
         raise InvalidArgumentError.at("NAME", f"Python has a {module} already; choose a longer name")
     values = {"name": name, "module": module, "distribution": distribution, "contents": module}
-    files = {**_FILES, "$module/plugin.py": kind.plugin, "tests/test_plugin.py": _TEST + kind.test}
-    return write_files(directory / distribution, files, {**values, "args": kind.args})
+    texts = {**_FILES, "$module/plugin.py": kind.plugin, "tests/test_plugin.py": _TEST + kind.test}
+    return write_files(directory / distribution, texts, {**values, "args": kind.args})
