@@ -24,9 +24,9 @@ def event(name: str = "p", **fields: Any) -> AuditEvent:
     return AuditEvent(**{**given, **fields})
 
 
-def refusal(who: str = "cn:x", call: str = "Bind") -> AuditEvent:
-    """Return a refused call."""
-    return event(who=who, call=call, kind=AuditKind.REFUSAL, outcome="FORBIDDEN")
+def denial(who: str = "cn:x", call: str = "Bind") -> AuditEvent:
+    """Return a denied call."""
+    return event(who=who, call=call, kind=AuditKind.DENIAL, outcome="FORBIDDEN")
 
 
 class Collected(AuditTrail):

@@ -27,7 +27,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.telemetry.metrics import Metrics
 from mooring.testing.builders import make_node, make_pod
 from mooring_client.v1 import scheduling_service_pb2 as pb
-from tests.audit.events import Broken, event, refusal
+from tests.audit.events import Broken, denial, event
 from tests.process import until
 from tests.service.backends import Stubs, direct, named, rejected, sent, world
 from tests.service.test_bind import order
@@ -101,23 +101,23 @@ def test_what_finds_no_place_is_counted_logged_and_noted(caplog: pytest.LogCaptu
         assert (loss.outcome, loss.count) == ("LOST", 6)
 
 
-def test_refusals_leave_places_for_commits() -> None:
+def test_denials_leave_places_for_commits() -> None:
     with logging_to(most=10) as log:
         log.target.broken = True
         for number in range(20):
-            log.trail.record(refusal(f"cn:{number}"))
+            log.trail.record(denial(f"cn:{number}"))
         log.trail.record(event())
         assert log.count("lost") == 15
         log.target.broken = False
         until(lambda: any(each.kind is AuditKind.COMMIT for each in log.events()))
 
 
-def test_equal_refusals_share_lines() -> None:
+def test_equal_denials_share_lines() -> None:
     with logging_to(most=10_000) as log:
         for call in ("Bind", "Reserve"):
             for _ in range(500):
-                log.trail.record(refusal(call=call))
-        log.trail.record(refusal("cn:other"))
+                log.trail.record(denial(call=call))
+        log.trail.record(denial("cn:other"))
         log.trail.stop()
         told = [(each.who, each.call, each.count) for each in log.events()]
         assert sorted(told) == [

@@ -12,7 +12,7 @@ import pytest
 
 from mooring.audit.event import AuditedPod, AuditEvent, AuditKind
 from mooring.cli.main import main
-from tests.audit.events import event, refusal
+from tests.audit.events import denial, event
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ EVENTS = [
     event(time=NOON, pods=pods("prod/web", "test/web"), call="Schedule+Reserve"),
     event(time=NOON + timedelta(minutes=1), pods=pods("prod/db", node="b"), who="user:jo", behind="cn:page"),
     event(time=NOON + timedelta(minutes=2), pods=pods("prod/db"), outcome="NODE_NOT_FOUND"),
-    msgspec.structs.replace(refusal(), time=NOON + timedelta(minutes=3), pods=(), count=40),
+    msgspec.structs.replace(denial(), time=NOON + timedelta(minutes=3), pods=(), count=40),
     event(time=NOON + timedelta(minutes=4), kind=AuditKind.PUSH, pods=(), call="PushObjects", source="x"),
 ]
 
@@ -56,7 +56,7 @@ def found(output: str) -> list[AuditEvent]:
         pytest.param(["--call", "Schedule"], [0], id="call, without its mode"),
         pytest.param(["--call", "Schedule+Bind"], [], id="call, with another mode"),
         pytest.param(["--outcome", "NODE_NOT_FOUND"], [2], id="outcome"),
-        pytest.param(["--refused"], [3], id="refused"),
+        pytest.param(["--denied"], [3], id="denied"),
         pytest.param(
             ["--since", "2026-11-30T12:02:00Z", "--until", "2026-11-30T12:03:00Z"], [2, 3], id="time"
         ),

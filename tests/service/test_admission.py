@@ -212,11 +212,11 @@ def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> No
         client(address) as ours,
         ThreadPoolExecutor(17) as callers,
     ):
-        queued = w.slots._turns._jobs
+        queued = w.slots._turns._levels
 
         def waiting() -> list[int]:
             """Return the number of jobs of each client that wait for a slot, the longest wait first."""
-            return [len(jobs) for jobs in tuple(queued.values())]
+            return [len(jobs) for clients in tuple(queued.values()) for jobs in tuple(clients.values())]
 
         def has_begun(count: int) -> bool:
             return len(begun) > count

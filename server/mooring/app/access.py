@@ -258,8 +258,11 @@ class AccessFiles:
         )
 
     @contextmanager
-    def following(self) -> Iterator[None]:
-        """Follow the files in a ``with`` block. A file that can't be used changes nothing, and is logged."""
+    def following(self, tell: Callable[[str, str], None] = lambda _file, _fault: None) -> Iterator[None]:
+        """Follow the files in a ``with`` block. A file that can't be used changes nothing, and is logged.
+
+        ``tell`` is called with each file that has changed, and with its fault, "" = none.
+        """
         if not self.looks:
             yield
             return
@@ -268,7 +271,7 @@ class AccessFiles:
         def follow() -> None:
             while not stopping.wait(POLL_SECONDS):
                 for look in self.looks:
-                    look.again()
+                    look.again(tell)
 
         thread = threading.Thread(target=follow, name="access-files", daemon=True)
         thread.start()
@@ -314,8 +317,11 @@ class FollowedFile:
         self._done = self.read()
         self.take(self._done)
 
-    def again(self) -> None:
-        """Take what the file has now; a text counts once two looks in a row have found it."""
+    def again(self, tell: Callable[[str, str], None] = lambda _file, _fault: None) -> None:
+        """Take what the file has now; a text counts once two looks in a row have found it.
+
+        ``tell`` is as in ``AccessFiles.following``.
+        """
         try:
             found: object = self.read()
         except InvalidArgumentError as error:
@@ -326,6 +332,8 @@ class FollowedFile:
         self._done = found
         if isinstance(found, str):
             log.error("%s can't be used, the last one stays in force: %s", self.file, found)
+            tell(self.file, found)
             return
         self.take(found)
+        tell(self.file, "")
         log.info("%s is in force as it is now", self.file)

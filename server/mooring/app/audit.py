@@ -19,15 +19,15 @@ from mooring.telemetry.metrics import Metrics
 
 
 def audit_of(
-    options: AuditOptions, metrics: Metrics, decisions: Decisions | None, otherwise: AuditTrail
+    options: AuditOptions, metrics: Metrics, decisions: Decisions | None, otherwise: AuditTrail | None = None
 ) -> AuditTrail:
-    """Return what takes the events of a process: the log that the options name, or ``otherwise``.
+    """Return what takes the events of a process: the log that the options name, or ``otherwise``, none.
 
     Raises:
         InvalidArgumentError: The log can't be opened.
     """
     if not options.file:
-        return otherwise
+        return otherwise or AuditTrail()
     try:
         path = Path(options.file)
         target = (
@@ -41,12 +41,13 @@ def audit_of(
 
 @contextmanager
 def audited_run(trail: AuditTrail, in_force: Callable[[], str]) -> Iterator[None]:
-    """Record the start and the end of the process, with the hash of the configuration in force."""
+    """Record the start and the end of the process, with the configuration's hash; then end the trail."""
     _record(trail, "Start", in_force(), OK, f"mooring {__version__}")
     try:
         yield
     finally:
         _record(trail, "Stop", in_force(), OK, f"mooring {__version__}")
+        trail.stop()
 
 
 def reload_recorder(trail: AuditTrail, in_force: Callable[[], str]) -> Callable[[str, str], None]:
@@ -54,6 +55,17 @@ def reload_recorder(trail: AuditTrail, in_force: Callable[[], str]) -> Callable[
 
     def tell(reason: str, note: str) -> None:
         _record(trail, "Reload", in_force(), OK if reason == TOOK else "REJECTED", note)
+
+    return tell
+
+
+def policy_recorder(trail: AuditTrail) -> Callable[[str, str], None]:
+    """Return what records that a changed file of rights is in force, or, with a fault, was rejected."""
+
+    def tell(file: str, fault: str) -> None:
+        kind, outcome = AuditKind.POLICY, "REJECTED" if fault else OK
+        message = f"{file}: {fault}" if fault else f"{file} is in force as it is now"
+        trail.record(AuditEvent(kind=kind, call="Reload", who=OWN, outcome=outcome, message=message))
 
     return tell
 

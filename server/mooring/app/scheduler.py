@@ -14,7 +14,7 @@ from typing import Any
 
 from mooring import config
 from mooring.app.access import AccessFiles
-from mooring.app.audit import audit_of, audited_run, reload_recorder
+from mooring.app.audit import audit_of, audited_run, policy_recorder, reload_recorder
 from mooring.app.connection import ApiServerConnection, with_pace
 from mooring.app.decisions import DecisionMemory, advice_from
 from mooring.app.election import binding_seconds, election_of, end_election, lease_times, with_election
@@ -101,7 +101,7 @@ def run_scheduler(
 
     parts = _assemble(options, metrics, give_up)
     with ExitStack() as running:
-        running.callback(parts.audit.stop)
+        running.enter_context(audited_run(parts.audit, lambda: parts.core.configuration.hash))
         parts.end_tracing(running)
         pages = _pages(options, parts, metrics)
         if pages is not None:
@@ -113,7 +113,6 @@ def run_scheduler(
         parts.follow_cluster(running)
         parts.start_recording(options, metrics, running)
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
-        running.enter_context(audited_run(parts.audit, lambda: parts.core.configuration.hash))
         if not warm_up(parts.source, parts.core.state, stop):
             return True
         parts.core.measuring.start()
@@ -135,7 +134,7 @@ def _start_service(
 ) -> dict[str, str]:
     """Start the gRPC listener that the options ask for, until ``running`` ends; return its addresses."""
     access = AccessFiles.of(options.access, parts.connection.server)
-    running.enter_context(access.following())
+    running.enter_context(access.following(policy_recorder(parts.audit)))
     service = scheduler_service(options, parts.decides, metrics, access)
     if service is None:
         return {}
@@ -183,7 +182,6 @@ class _SchedulerParts:
     core: Core
     connection: ApiServerConnection
     source: KubernetesSource
-    freshness: Freshness
     cycle: BindingCycle
     scheduler: Scheduler
     election: LeaderElection | None
@@ -265,30 +263,34 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         exclusive=True,
     )
     source = KubernetesSource(core.state, server, _readers(options, core), raw_objects=raw_objects)
-    freshness = Freshness(source, options.max_staleness)
     memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
-    audit = audit_of(options.audit, metrics, memory.decisions, AuditTrail())
-    leadership = FreshLeadership(election or AlwaysLeader(), freshness, audit)
-    cycle = BindingCycle(core.engine, leadership=leadership, api=cluster, gate=audit.require_writable)
+    leads = _leadership(options, source, election, audit_of(options.audit, metrics, memory.decisions))
+    cycle = BindingCycle(core.engine, leadership=leads, api=cluster, gate=leads.audit.require_writable)
     observer, tracer = SchedulerMetrics(metrics), tracer_for(options.tracing, "mooring-scheduler")
     collaborators = Collaborators(
         engine=core.engine,
         committer=Committer(cycle),
         cluster=cluster,
         events=KubernetesApi(connection.server()),
-        leadership=leadership,
+        leadership=leads,
         gates=options.engine.gates,
         observer=observer,
         clock=SystemClock(),
         decisions=memory.decisions,
-        audit=audit,
+        audit=leads.audit,
         tracer=tracer,
         sender=server,
     )
     scheduler = _scheduler(collaborators, options, configuration, memory)
     observer.measure_queue(scheduler.queue)
-    decides = DecidingParts(core, memory, source, leadership, collaborators.committer, scheduler, tracer)
-    return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
+    decides = DecidingParts(core, memory, source, leads, collaborators.committer, scheduler, tracer)
+    return _SchedulerParts(core, connection, source, cycle, scheduler, election, decides)
+
+
+def _leadership(
+    options: SchedulerOptions, source: KubernetesSource, election: LeaderElection | None, audit: AuditTrail
+) -> FreshLeadership:
+    return FreshLeadership(election or AlwaysLeader(), Freshness(source, options.max_staleness), audit)
 
 
 def _extenders(configuration: config.Configuration) -> tuple[list[HttpExtender], RawObjects]:
@@ -356,7 +358,7 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     metrics.scrape(host_metrics)
     if (certificate := options.serving.https.certificate) != "":
         metrics.scrape(partial(certificate_metrics, [Path(certificate)]))
-    probes = Probes(fault=parts.decides.fault, ready=parts.freshness.not_ready)
+    probes = Probes(fault=parts.decides.fault, ready=parts.decides.leadership.freshness.not_ready)
 
     def document() -> dict[str, Any]:
         found: dict[str, Any] = plain(parts.core.configuration.document, hide=True)

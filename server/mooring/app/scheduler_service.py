@@ -22,7 +22,7 @@ from mooring.scheduler.scheduler import Scheduler
 from mooring.service.backend import Backend, Limits
 from mooring.service.calls.audit import ListenerAudit
 from mooring.service.calls.slots import Slots
-from mooring.service.server import Server, access_of, build
+from mooring.service.server import Options, Server, access_of, build
 from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.metrics import Metrics
@@ -51,6 +51,16 @@ class DecidingParts:
         """Return why only a restart helps; "" = it need not."""
         return self.scheduler.fault() or self.core.lock_watch.fault()
 
+    def guarded(self, options: SchedulerOptions, service: Options, access: AccessFiles) -> Options:
+        """Return the listener's settings with the rights and the audit of its calls, which change nothing."""
+        return replace(
+            service,
+            access=access.over(access_of(service)),
+            audit=ListenerAudit(self.leadership.audit, options.audit.reads),
+            decode=Decoder().pod,
+            read_only=True,
+        )
+
 
 def scheduler_service(
     options: SchedulerOptions, parts: DecidingParts, metrics: Metrics, access: AccessFiles
@@ -64,13 +74,7 @@ def scheduler_service(
         return None
     core, slots = parts.core, Slots(ANSWER_SLOTS, MAX_ABANDONED)
     slots.give_way_to(parts.scheduler.is_deciding)
-    service = replace(
-        options.service,
-        access=access.over(access_of(options.service)),
-        audit=ListenerAudit(parts.leadership.audit, options.audit.reads),
-        decode=Decoder().pod,
-        read_only=True,
-    )
+    service = parts.guarded(options, options.service, access)
     backend = Backend(
         engine=core.engine,
         committer=parts.committer,

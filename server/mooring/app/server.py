@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring import __version__, config
 from mooring.app.access import AccessFiles
-from mooring.app.audit import audit_of, audited_run, reload_recorder
+from mooring.app.audit import audit_of, audited_run, policy_recorder, reload_recorder
 from mooring.app.bridge import Decoder, PushBridge, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import binding_seconds, election_of, end_election, with_election
@@ -118,9 +118,7 @@ def serve(
         ready=decisions.freshness.not_ready,
         tracer=decisions.tracer,
     )
-    with access.following(), ExitStack() as running:
-        running.callback(decisions.audit.stop)
-        running.enter_context(audited_run(decisions.audit, lambda: decisions.core.configuration.hash))
+    with access.following(policy_recorder(decisions.audit)), ExitStack() as running:
         running.callback(slots.stop)
         decisions.start(metrics, running)
         server.start()
@@ -256,6 +254,7 @@ class _Decisions:
     def start(self, metrics: Metrics, running: ExitStack) -> None:
         """Follow the source and the configuration, and record what happens, until ``running`` ends."""
         options = self.options
+        running.enter_context(audited_run(self.audit, lambda: self.core.configuration.hash))
         if self.tracer is not None:
             running.callback(self.tracer.close)
         running.enter_context(self.core.lock_watch)

@@ -1,1 +1,1 @@
-"""The audit trail: events about changes, refusals and reads, the log that takes them, and its reader."""
+"""The audit trail: events about changes, denials and reads, the log that takes them, and its reader."""

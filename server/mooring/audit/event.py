@@ -30,7 +30,7 @@ class AuditKind(StrEnum):
     """A pod is deleted, or the cluster changed otherwise, to make room for another pod."""
     PUSH = "push"
     """The objects of a source are changed."""
-    REFUSAL = "refusal"
+    DENIAL = "denial"
     """A caller may not make a call, or is unknown."""
     CONFIGURATION = "configuration"
     POLICY = "policy"

@@ -30,20 +30,20 @@ MOST_WAITING: Final = 100_000
 """Pods and events that may wait to be written: some 30 MB."""
 
 OTHERS_SHARE: Final = 2
-"""Refusals and reads, which every caller can cause, take at most one place in this many."""
+"""Denials and reads, which every caller can cause, take at most one place in this many."""
 
 RESERVE_SHARE: Final = 4
-"""Commits that fail closed are refused when less than one place in this many is free, so that those that are
+"""Commits that fail closed are rejected when less than one place in this many is free, so that those that are
 under way still find one."""
 
 RETRY_SECONDS: Final = 1.0
 """Between two attempts to write what could not be written."""
 
 REPEAT_SECONDS: Final = 10.0
-"""Equal refusals of one caller within this time share a line, so that they can't push out other events."""
+"""Equal denials of one caller within this time share a line, so that they can't push out other events."""
 
 MOST_REPEATED: Final = 1_000
-"""Refusals that are told apart for that."""
+"""Denials that are told apart for that."""
 
 REPORT_SECONDS: Final = 10.0
 """Between two reports of lost events in the log of the process."""
@@ -93,7 +93,7 @@ class AuditLog(AuditTrail):
 
     def record(self, event: AuditEvent, decided: Decided | None = None) -> None:
         places = len(event.pods) or 1
-        changes = event.kind not in (AuditKind.REFUSAL, AuditKind.READ)
+        changes = event.kind not in (AuditKind.DENIAL, AuditKind.READ)
         with self._lock:
             if self._waiting < (self._most if changes else self._most // OTHERS_SHARE):
                 self._waiting += places
@@ -139,7 +139,7 @@ class AuditLog(AuditTrail):
                 self._target.close()
                 return
             event, decided = taken
-            new = event.kind is not AuditKind.REFUSAL or self._repeats.is_first(event)
+            new = event.kind is not AuditKind.DENIAL or self._repeats.is_first(event)
             events = [self._numbered(event, decided)] if new else []
             if not self._write([*events, *self._repeats.ended()], len(event.pods) or 1):
                 return
@@ -207,7 +207,7 @@ def _parts(event: AuditEvent) -> Iterator[AuditEvent]:
 
 
 class _Repeats:
-    """Equal refusals of a caller: the first is written, and the others are counted. For one thread."""
+    """Equal denials of a caller: the first is written, and the others are counted. For one thread."""
 
     def __init__(self) -> None:
         self._counted: dict[tuple[str, str, str], tuple[float, AuditEvent, int]] = {}
@@ -223,7 +223,7 @@ class _Repeats:
         return not until
 
     def ended(self, end: float = 0.0) -> list[AuditEvent]:
-        """Return an event for each refusal that was counted, if its time is over by now or by ``end``."""
+        """Return an event for each denial that was counted, if its time is over by now or by ``end``."""
         now = max(end, time.monotonic())
         over = [key for key, (until, _, _) in self._counted.items() if until <= now]
         found = [self._counted.pop(key) for key in over]

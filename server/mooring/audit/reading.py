@@ -33,7 +33,7 @@ class AuditFilter:
         call: The RPC, with or without its commit mode.
         since: The first moment.
         until: The last one.
-        refused: Only what callers were refused.
+        denied: Only what callers were denied.
     """
 
     who: str = ""
@@ -44,7 +44,7 @@ class AuditFilter:
     call: str = ""
     since: datetime | None = None
     until: datetime | None = None
-    refused: bool = False
+    denied: bool = False
 
     def narrowed(self, event: AuditEvent) -> AuditEvent | None:
         """Return the event with the pods that are wanted; None if it isn't wanted."""
@@ -62,7 +62,7 @@ class AuditFilter:
             and self.call in ("", event.call, event.call.partition("+")[0])
             and (self.since is None or event.time >= self.since)
             and (self.until is None or event.time <= self.until)
-            and (not self.refused or event.kind is AuditKind.REFUSAL)
+            and (not self.denied or event.kind is AuditKind.DENIAL)
         )
 
     def _is_who(self, name: str) -> bool:

@@ -42,7 +42,7 @@ class AuditTrail:
 
 
 class LoggedTrail(AuditTrail):
-    """Logs changes by the logger ``mooring.audit``, at INFO; not refusals, which callers can repeat."""
+    """Logs changes by the logger ``mooring.audit``, at INFO; not denials, which callers can repeat."""
 
     def record(self, event: AuditEvent, decided: Decided | None = None) -> None:
         if event.kind in (AuditKind.COMMIT, AuditKind.PUSH) and log.isEnabledFor(logging.INFO):

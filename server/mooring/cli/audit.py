@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = ("TIME", "WHO", "CALL", "POD", "NODE", "OUTCOME")
 
 _EXAMPLES = """examples:
-  mooring audit audit.log --refused                      what callers may not do
+  mooring audit audit.log --denied                      what callers may not do
   mooring audit audit.log --pod prod/web --since 1h      all about one pod
   mooring audit audit.log --who cn:team -o json          one caller's events, as lines of JSON"""
 
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
     where.add("node", "NODE", "", "only pods on this node")
     where.add("call", "RPC", "", "only this RPC, such as Bind, or Schedule+Reserve")
     where.add("outcome", "OUTCOME", "", "only what ended so, such as OK or FORBIDDEN")
-    where.switch("refused", "only what callers were refused")
+    where.switch("denied", "only what callers were denied")
     where.add("since", "TIME", "", "only from then on: 1h ago, or 2026-11-30T12:00:00Z", _moment)
     where.add("until", "TIME", "", "only until then", _moment)
     flags.add("output", "FORM", "table", "one of table, json", one_of("table", "json"), short="o")
@@ -86,7 +86,7 @@ def _filter(args: argparse.Namespace) -> AuditFilter:
         call=args.call,
         since=args.since,
         until=args.until,
-        refused=args.refused,
+        denied=args.denied,
     )
 
 

@@ -231,7 +231,7 @@ def recording_options(args: argparse.Namespace, directory: str) -> RecordingOpti
 def add_audit(flags: Flags) -> None:
     """Add the flags of the audit log."""
     flags, kept = flags.group("Audit flags"), AuditOptions()
-    text = "write who reserved, bound, evicted or was refused what, as JSON lines; - = standard output"
+    text = "write who reserved, bound, evicted or was denied what, as JSON lines; - = standard output"
     flags.add("audit-log", "FILE", "", text)
     text = "begin a new file when the audit log is larger than this"
     flags.add("audit-log-max-bytes", "BYTES", str(kept.max_bytes), text, positive)

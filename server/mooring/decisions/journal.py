@@ -25,7 +25,7 @@ import msgspec
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.pod_sizes import PodSizes
 from mooring.decisions.records import BatchRecord, DecisionKind, Record
-from mooring.serving.access.access import asking_client
+from mooring.serving.access.access import current_call
 
 RECORD_BYTES = 640
 """The bytes of a record without its pod, with the strings that only the journal still holds,"""
@@ -176,7 +176,7 @@ class DecisionJournal:
     def add(self, entry: Entry) -> None:
         """Note what was decided for the client whose call is worked on here."""
         noted = self._noted
-        noted.append((asking_client().key, entry))
+        noted.append((current_call().claimant, entry))
         if len(noted) >= self._longest and self._lock.acquire(blocking=False):
             try:
                 self._number()

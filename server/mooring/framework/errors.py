@@ -92,7 +92,11 @@ class UnavailableError(MooringError):
 
 
 class ResourceExhaustedError(MooringError):
-    """Too much at once; the same call may succeed after a pause."""
+    """Too much at once; the same call may succeed after ``retry_seconds``; 0 = it isn't known when."""
+
+    def __init__(self, message: str, *, reason: str, retry_seconds: float = 0.0, **metadata: str) -> None:
+        super().__init__(message, reason=reason, **metadata)
+        self.retry_seconds = retry_seconds
 
 
 class DeadlineExceededError(MooringError):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 import grpc
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 
 from mooring.framework.errors import MooringError
 from mooring.service.calls.access import asks_place, permitted
@@ -31,6 +33,7 @@ from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners.health import HealthListener
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.probes import Probes
+from mooring.serving.shares import Level
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.shown_metrics import ShownMetrics
 from mooring.tracing.spans import Tracer
@@ -59,7 +62,7 @@ class Options:
         decode: Decodes the pods in requests, for rights by namespace.
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No call may bind, reserve or push.
-        audit: Records calls that are refused or read; None = none are.
+        audit: Records calls that are denied or read; None = none are.
         reflection: Offers server reflection; on loopback it is offered anyway.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
         max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a
@@ -313,6 +316,24 @@ _PUSH: Final = "/mooring.v1.ClusterService/PushObjects"
 _SIMULATION: Final = "/mooring.v1.SimulationService/"
 
 
+def _share_metrics(pools: Sequence[CallPool]) -> Iterator[Metric]:
+    """Yield ``mooring_taken_shares`` and ``mooring_rejected_shares``: of each pool, by level."""
+    labels = ("limit", "level")
+    taken = GaugeMetricFamily(
+        "mooring_taken_shares", "Calls at work, by their limit and level.", labels=labels
+    )
+    text = "Calls rejected by a limit, by level."
+    rejected = CounterMetricFamily("mooring_rejected_shares", text, labels=labels)
+    for pool in pools:
+        for level in (None, *Level):
+            name = "" if level is None else level.value
+            if level is None or pool.places.of_level(level) or pool.rejections[level]:
+                taken.add_metric((pool.calls, name), pool.places.of_level(level))
+                rejected.add_metric((pool.calls, name), pool.rejections[level])
+    yield taken
+    yield rejected
+
+
 class Admission:
     """The pools of one server: of questions, commits, pushes, calls about sessions and streams. Thread-safe.
 
@@ -333,6 +354,7 @@ class Admission:
         self._streams = CallPool("streams", STREAMS, rejected)
         pools = (self._questions, self._commits, self._pushes, self._futures, self._streams)
         metrics.inflight_calls.set_function(lambda: sum(pool.inflight for pool in pools))
+        metrics.scrape(partial(_share_metrics, pools))
 
     def is_live(self) -> bool:
         """Return whether calls about the live state are being worked on, or were a moment ago."""

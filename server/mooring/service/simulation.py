@@ -17,7 +17,7 @@ from mooring.service.blame_answer import blame
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
-from mooring.serving.access.access import asking_client
+from mooring.serving.access.access import asking_client, current_call
 from mooring.sessions.sessions import LEASE_SECONDS, MAX_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
 from mooring_client.v1 import simulation_service_pb2 as pb
@@ -48,7 +48,7 @@ class SimulationServicer(SimulationServiceServicer):
         origin = self._sessions.find(request.from_session, owner) if request.from_session else None
         seed = request.seed or (origin.seed if origin is not None else 0)
         begin = partial(
-            self._sessions.open, owner, client=asking_client().key, origin=origin, seed=seed, lease=lease
+            self._sessions.open, owner, client=current_call().claimant, origin=origin, seed=seed, lease=lease
         )
 
         def with_policy(progress: SlotProgress) -> pb.OpenSessionResponse:

@@ -1,4 +1,4 @@
-"""The audit of calls: commits, refusals, and on request reads."""
+"""The audit of calls: commits, denials, and on request reads."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class CommitAudit:
 
 @dataclass(frozen=True, slots=True)
 class ListenerAudit:
-    """Records the calls to a listener that are refused, and on request those that only read.
+    """Records the calls to a listener that are denied, and on request those that only read.
 
     Attributes:
         trail: Takes the events.
@@ -129,9 +129,9 @@ class ListenerAudit:
                 error = raised
                 raise
             finally:
-                refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
-                if refused or (is_read and not right_of(method, request).changes):
-                    kind = AuditKind.REFUSAL if refused else AuditKind.READ
+                denied = isinstance(error, PermissionDeniedError | UnauthenticatedError)
+                if denied or (is_read and not right_of(method, request).changes):
+                    kind = AuditKind.DENIAL if denied else AuditKind.READ
                     client = _client(access, context)
                     self.trail.record(_call_event(kind, name, request, client, error, response))
             return response

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from google.protobuf.message import Message
 
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
-from mooring.serving.access.access import asking_client
+from mooring.serving.access.access import current_call
 from mooring.serving.shares import Shares
 
 Item = TypeVar("Item")
@@ -115,7 +115,7 @@ class Pages:
         return f"{key}.{end}"
 
     def _keep(self, listing: FoundList[Any, Any], request: Any) -> str:
-        listing.asked, listing.client = _asked(request), (client := asking_client().key)
+        listing.asked, listing.client = _asked(request), (client := current_call().claimant)
         listing.until = time.monotonic() + KEPT_SECONDS
         key = secrets.token_hex(8)
         with self._lock:

@@ -2,7 +2,7 @@
 
 A call hands its work to a slot and waits until its deadline. If the work is still running then, the call is
 answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
-Waiting work is taken from the clients alternately.
+Waiting work is taken from the clients alternately, and first from their levels.
 Too many abandoned threads end the process: ``alive`` turns false, the kubelet restarts it, and
 calls that wait for a slot are rejected as new ones are.
 """
@@ -25,6 +25,7 @@ from mooring.service.calls.session_throttle import Ration, Rest
 from mooring.serving.access.access import current_call, for_call
 from mooring.serving.calls.layers import time_limit
 from mooring.serving.calls.threads import waiting
+from mooring.serving.shares import Level, level_of
 from mooring.tracing.spans import carried
 
 Result = TypeVar("Result")
@@ -145,14 +146,14 @@ class _SlotJob:
 
 
 class _Turns:
-    """Waiting jobs, taken from the clients alternately. Not thread-safe."""
+    """Waiting jobs, taken from the levels alternately, and there from the clients. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._jobs: dict[Hashable, deque[_SlotJob]] = {}
+        self._levels: dict[Level | None, dict[Hashable, deque[_SlotJob]]] = {}
 
     def add(self, client: Hashable, job: _SlotJob) -> None:
         """Add ``job`` after the others of ``client``."""
-        self._jobs.setdefault(client, deque()).append(job)
+        self._levels.setdefault(level_of(client), {}).setdefault(client, deque()).append(job)
 
     def next(self) -> _SlotJob | None:
         """Take out the next job; None when no caller waits for one."""
@@ -160,14 +161,18 @@ class _Turns:
 
     def all(self) -> Iterator[_SlotJob]:
         """Take out all jobs for which a caller waits, in order."""
-        while self._jobs:
-            client = next(iter(self._jobs))
-            jobs = self._jobs.pop(client)
+        while self._levels:
+            level = next(iter(self._levels))
+            clients = self._levels.pop(level)
+            client = next(iter(clients))
+            jobs = clients.pop(client)
             job = jobs.popleft()
             while jobs and job.stage is _Stage.GIVEN_UP:
                 job = jobs.popleft()
             if jobs:
-                self._jobs[client] = jobs
+                clients[client] = jobs
+            if clients:
+                self._levels[level] = clients
             if job.stage is _Stage.QUEUED:
                 yield job
 
@@ -381,5 +386,5 @@ def in_slot(slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotPro
         lambda progress: for_call(call, work, progress),
         time_limit(context),
         context.add_callback,
-        call.client.key,
+        call.claimant,
     )

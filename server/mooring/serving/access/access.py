@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, ParamSpec, TypeVar
@@ -18,6 +18,7 @@ from mooring.serving.access.authentication import NO_CREDENTIALS, Authentication
 from mooring.serving.access.clients import ITSELF, Client, Proof, User, typed_names, vouched
 from mooring.serving.access.roles import EVERYTHING, MASKED, NOTHING, QUESTIONS, Right, Role, rights_of
 from mooring.serving.addresses import UNIX, is_local
+from mooring.serving.shares import Claimant, Level
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,6 +88,10 @@ class Authorizer(ABC):
         Raises:
             UnavailableError: It can't be found out now.
         """
+
+    def level(self, client: Client) -> Level | None:
+        """Return the level of ``client`` in limits; None, the default, = all clients are alike."""
+        return None
 
     @abstractmethod
     def sight(self, client: Client) -> Sight:
@@ -261,6 +266,12 @@ class CurrentCall(NamedTuple):
 
     client: Client = ITSELF
     access: Access = Access()
+
+    @property
+    def claimant(self) -> Hashable:
+        """The one that limits count for: the client, with its level if it has one."""
+        level = self.access.authorizer.level(self.client)
+        return self.client.key if level is None else Claimant(self.client.key, level)
 
 
 _OF_THIS_PROCESS: Final = CurrentCall()

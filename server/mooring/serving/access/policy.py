@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from mooring.serving.access.access import EVERYWHERE, SOMEWHERE, Authorizer, Sight, Verdict
 from mooring.serving.access.clients import Client
 from mooring.serving.access.roles import ROLES, VIRTUAL, Right, Role, rights_of
+from mooring.serving.shares import Level
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,11 @@ class AccessPolicy(Authorizer):
         roles = ", ".join(role.value for role, rights in ROLES.items() if right in rights)
         remedy = f"no rule of {self.file} gives it a role with that right: {roles}"
         return Verdict(False, f"no rule of {self.file}", remedy)
+
+    def level(self, client: Client) -> Level:
+        """Return the level of ``client`` by its roles."""
+        rights = (right for grant in self._grants(client) for right in grant.rights)
+        return Level.CHANGING if any(right.changes for right in rights) else Level.ASKING
 
     def sight(self, client: Client) -> Sight:
         """Return the namespaces in which ``client`` may read."""
@@ -140,6 +146,10 @@ class Trial(Authorizer):
                 *(client, str(right.name).lower(), place, other.rule),
             )
 
+    def level(self, client: Client) -> Level | None:
+        """Return the level in force."""
+        return self.in_force.level(client)
+
     def sight(self, client: Client) -> Sight:
         """Return the sight in force."""
         return self.in_force.sight(client)
@@ -163,6 +173,10 @@ class Replaceable(Authorizer):
     def verdict(self, client: Client, right: Right, namespace: str = EVERYWHERE) -> Verdict:
         """Return the verdict in force."""
         return self.current.verdict(client, right, namespace)
+
+    def level(self, client: Client) -> Level | None:
+        """Return the level in force."""
+        return self.current.level(client)
 
     def sight(self, client: Client) -> Sight:
         """Return the sight in force."""

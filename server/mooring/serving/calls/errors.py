@@ -13,6 +13,7 @@ import grpc
 from google.rpc.error_details_pb2 import (  # type: ignore[import-untyped]  # ships no types
     BadRequest,
     ErrorInfo,
+    RetryInfo,
 )
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
 
@@ -115,6 +116,10 @@ def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
             told.field_violations.add(field=violation.path, description=violation.message)
             bad.field_violations.add(field=violation.path, description=violation.message)
         _attach(status, bad)
+    if isinstance(error, errors.ResourceExhaustedError) and error.retry_seconds:
+        pause = RetryInfo()
+        pause.retry_delay.FromMicroseconds(round(error.retry_seconds * 1e6))
+        _attach(status, pause)
     _attach(status, told)
     return Failure(code, text, status.SerializeToString())
 
@@ -138,7 +143,7 @@ def _violations(error: errors.InvalidArgumentError, room: int) -> Iterator[Field
         yield shown
 
 
-def _attach(status: Status, detail: ErrorInfo | BadRequest | CallError) -> None:
+def _attach(status: Status, detail: ErrorInfo | BadRequest | RetryInfo | CallError) -> None:
     status.details.add().Pack(detail)
 
 

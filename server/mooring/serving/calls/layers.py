@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, UnimplementedError
-from mooring.serving.access.access import asking_client
+from mooring.serving.access.access import current_call
 from mooring.serving.calls.errors import abort, failure_of
 from mooring.serving.calls.incoming_calls import Arrival
 from mooring.serving.calls.memory import MemoryBudget, Share
@@ -170,7 +170,7 @@ def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         pool = pool_of(request)
-        client = asking_client().key
+        client = current_call().claimant
         pool.enter(client, time_limit(context))
         try:
             response = behavior(request, context)

@@ -12,12 +12,18 @@ from typing import Final
 
 from mooring.framework.errors import ResourceExhaustedError
 from mooring.serving.calls.threads import waiting
-from mooring.serving.shares import Shares
+from mooring.serving.shares import Level, Shares, level_of
 
 QUEUE_SHARE: Final = 0.25
 """The part of its remaining time that a call may wait for a place,"""
 QUEUE_SECONDS: Final = 1.0
 """and its upper bound."""
+
+LEAST_PAUSE_SECONDS: Final = 0.1
+"""The shortest pause after which a rejected call should be repeated."""
+
+PACE_SHARE: Final = 0.1
+"""The weight of the newest place that came free in the average time between two."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,9 +38,10 @@ class _Turn:
 class CallPool:
     """Places for calls of one sort. Thread-safe.
 
-    Clients share the places (``Shares``), so one whose calls hang leaves some to others. A call that finds no
-    place waits for a short while; of those that wait, one of the client with the fewest places is next. When
-    too many wait, the newest one of the client that has most of them is rejected.
+    Clients share the places (``Shares``), so one whose calls hang leaves some to others. A call that finds
+    no place waits for a short while. The next place goes to the client with the fewest, and if there are
+    levels, to the level with the fewest. When too many wait, the newest call of the client with
+    most of them is rejected.
 
     Args:
         calls: Their name, in the plural.
@@ -42,12 +49,17 @@ class CallPool:
         rejected: Called for each call that is rejected.
 
     Attributes:
+        calls: As given.
+        places: The places.
+        rejections: How many calls were rejected, by level.
         ended: When a call was last counted out, in seconds of ``time.monotonic``.
     """
 
     def __init__(self, calls: str, places: int, rejected: Callable[[], None]) -> None:
-        self._calls = calls
-        self._places = Shares(places)
+        self.calls = calls
+        self.places = Shares(places)
+        self.rejections: Counter[Level | None] = Counter()
+        self._pace = QUEUE_SECONDS / places
         self._most_waiting = max(1, places // 2)
         self._rejected = rejected
         self._lock = threading.Lock()
@@ -57,7 +69,7 @@ class CallPool:
     @property
     def inflight(self) -> int:
         """How many calls have a place."""
-        return self._places.taken
+        return self.places.taken
 
     def enter(self, client: Hashable, deadline: float) -> None:
         """Count a call of ``client`` in, with its ``deadline`` in seconds of ``time.monotonic``.
@@ -66,32 +78,41 @@ class CallPool:
             ResourceExhaustedError: No place came free in time.
         """
         with self._lock:
-            if self._places.has_room(client):
-                self._places.take(client)
+            if self.places.has_room(client):
+                self.places.take(client)
                 return
             turn = self._queue(client)
         if turn is None or not self._wait(turn, deadline):
             self._rejected()
+            with self._lock:
+                self.rejections[level_of(client)] += 1
+                pause = max(LEAST_PAUSE_SECONDS, (len(self._turns) + 1) * self._pace)
             raise ResourceExhaustedError(
-                f"{self._places.total} {self._calls} are being worked on, {self._places.most} of a client, "
-                "which is the limit; retry after a pause",
+                f"{self.places.total} {self.calls} are being worked on, {self.places.most} of a client, "
+                f"which is the limit; retry after {pause:.1f} s",
                 reason="OVERLOADED",
+                retry_seconds=pause,
             )
 
     def leave(self, client: Hashable) -> None:
         """Count a call out, and give its place to one that waits."""
-        self.ended = time.monotonic()
+        now = time.monotonic()
         with self._lock:
-            self._places.take(client, -1)
+            if self._turns:
+                # How long one of those that wait waits for another, on average.
+                self._pace += PACE_SHARE * (min(now - self.ended, QUEUE_SECONDS) - self._pace)
+            self.ended = now
+            self.places.take(client, -1)
             if self._turns:
                 self._pass_on()
 
     def _pass_on(self) -> None:
         """Give a place that is free to a call that waits, if its client may have one more."""
-        turn = min(self._turns, key=lambda turn: self._places.of(turn.client))
-        if self._places.has_room(turn.client):
+        able = [turn for turn in self._turns if self.places.has_room(turn.client)]
+        turn = min(able, key=lambda turn: self.places.order(turn.client), default=None)
+        if turn is not None:
             self._turns.remove(turn)
-            self._places.take(turn.client)
+            self.places.take(turn.client)
             turn.has_place = True
             turn.came.release()
 
