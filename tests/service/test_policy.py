@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mooring.app.access import AccessFiles, parse_policy, read_revoked
 from mooring.app.options import AccessOptions
+from mooring.cluster import reviews
 from mooring.cluster.reviews import Lifetimes, ReviewAuthorizer, Reviews
 from mooring.framework.errors import (
     InvalidArgumentError,
@@ -322,3 +323,14 @@ def test_flags_without_an_api_server_are_rejected() -> None:
     for options in (AccessOptions(review=True), AccessOptions(token_audiences=["mooring"])):
         with pytest.raises(InvalidArgumentError, match="needs an API server"):
             AccessFiles.of(options, lambda: None)
+
+
+def test_many_invalid_tokens_push_no_user_out(fake: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "MAX_ANSWERS", 4)
+    known = Reviews(fake.client(), fake.client(), Lifetimes())
+    assert known.user_of("good") is not None
+    assert [known.user_of(f"bad-{number}") for number in range(8)] == [None] * 8
+    before = asked(fake)
+    assert known.user_of("good") is not None
+    assert known.user_of("bad-7") is None
+    assert asked(fake) == before

@@ -19,7 +19,7 @@ import msgspec
 from mooring.cluster.api import ApiServer, failure
 from mooring.framework.errors import MooringError, UnavailableError
 from mooring.serving.access.access import EVERYWHERE, SOMEWHERE, Authorizer, Sight, Verdict
-from mooring.serving.access.clients import ANONYMOUS, Client, Proof, User
+from mooring.serving.access.clients import Client, Proof, User
 from mooring.serving.access.roles import VIRTUAL, Attributes, Right
 
 T = TypeVar("T")
@@ -104,7 +104,8 @@ class Reviews:
         access: The API server for SubjectAccessReviews.
         lifetimes: How long answers count.
         audiences: The audiences; a token needs one of them; none = the API server's own.
-        patience: How many seconds a review waits while too many are under way.
+        patience: How many seconds a review of access waits while too many are under way; one of a token is
+            rejected then.
     """
 
     def __init__(
@@ -121,11 +122,15 @@ class Reviews:
         self._access = access
         self._lifetimes = lifetimes
         self._users: Remembered[User] = Remembered()
+        # Apart from the users, so that many invalid tokens push no user out.
+        self._invalid: Remembered[bool] = Remembered()
         self._decisions: Remembered[bool] = Remembered()
-        self._open = threading.BoundedSemaphore(MAX_REVIEWS)
+        # Apart, so that many tokens of strangers hold up no review of access.
+        self._of_tokens = threading.BoundedSemaphore(MAX_REVIEWS)
+        self._of_access = threading.BoundedSemaphore(MAX_REVIEWS)
 
     def user_of(self, token: str) -> User | None:
-        """Who shows this bearer token; None when it isn't valid.
+        """Return the user that shows this bearer token; None when it isn't valid.
 
         Raises:
             MooringError: The API server doesn't say.
@@ -133,7 +138,7 @@ class Reviews:
         # The token itself is not kept.
         key = hashlib.sha256(token.encode()).digest()
         known = self._users.get(key)
-        if known is None:
+        if known is None and not self._invalid.get(key):
             spec = {"token": token, **({"audiences": list(self._audiences)} if self._audiences else {})}
             status = self._ask(self._tokens, TOKEN_REVIEWS, "TokenReview", spec)
             said = status.user
@@ -142,9 +147,12 @@ class Reviews:
             valid = status.authenticated and (
                 not self._audiences or not set(self._audiences).isdisjoint(status.audiences)
             )
-            user = User(said.username, said.groups, said.uid, extra) if valid else ANONYMOUS
+            if not valid:
+                self._invalid.keep(key, True, self._lifetimes.token)
+                return None
+            user = User(said.username, said.groups, said.uid, extra)
             known = self._users.keep(key, user, self._lifetimes.token)
-        return None if known is ANONYMOUS else known
+        return known
 
     def may_access(self, user: User, verb: str, path: str) -> bool:
         """Return whether the user may do ``verb`` (``get``) with a path that is not a resource, such as
@@ -195,15 +203,18 @@ class Reviews:
     def _ask(self, server: ApiServer, path: str, kind: str, spec: Mapping[str, Any]) -> _ReviewStatus:
         group = path.split("/")[2]
         body = {"apiVersion": f"{group}/v1", "kind": kind, "spec": spec}
-        with self._turn():
+        with self._turn(kind):
             response = server.request("POST", path, body=body, timeout=REVIEW_SECONDS)
         if not response.ok:
             raise failure(response, f"create a {kind}")
         return response.decode(_review).status
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        if not self._open.acquire(timeout=self._patience):
+    def _turn(self, kind: str) -> Iterator[None]:
+        turns, patience = (
+            (self._of_tokens, 0.0) if kind == "TokenReview" else (self._of_access, self._patience)
+        )
+        if not turns.acquire(timeout=patience):
             raise UnavailableError(
                 f"{MAX_REVIEWS} reviews are under way at the API server; repeat the call",
                 reason="API_SERVER_UNAVAILABLE",
@@ -211,7 +222,7 @@ class Reviews:
         try:
             yield
         finally:
-            self._open.release()
+            turns.release()
 
 
 _SEE: Final = Attributes("list", "", "pods")
