@@ -225,13 +225,13 @@ def _of_comments(file: Path, room: str, mark: str) -> Iterator[Paragraph]:
     alone = re.compile(rf"\s*{mark} (?!noqa|type:|pragma)(.*)")
     trailing = re.compile(rf".*\S  {mark} (?!noqa|type:|pragma)(.*)")
     for number, line in enumerate([*file.read_text().splitlines(), ""], 1):
-        comment = alone.match(line)
+        comment = alone.match(line) if mark in line else None
         if block and (comment is None or re.match(r"\s*[-|] ?", comment[1])):
             yield Paragraph(room, file, number - len(block), tuple(block))
             block = []
         if comment is not None:
             block.append(_plain(comment[1]))
-        elif after := trailing.match(line):
+        elif mark in line and (after := trailing.match(line)):
             yield Paragraph(room, file, number, (_plain(after[1]),))
 
 
