@@ -60,7 +60,7 @@ class Only(HostedPlugin):
 
 
 class Quiet(HostedPlugin):
-    """Prefers nodes by what the other plugin measures."""
+    """Prefers nodes by the measurements of the other plugin."""
 
     normalizer = pb.NORMALIZER_BY_MAX_REVERSED
     node_columns = ("measured[quiet]",)

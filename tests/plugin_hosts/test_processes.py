@@ -118,7 +118,7 @@ class Stream:
         until(lambda: self.placed > before + 1)
 
     def fails(self, times: int = 1) -> None:
-        """Wait until so many more have failed."""
+        """Wait until ``times`` more have failed."""
         before = self.failed
         until(lambda: self.failed >= before + times)
 

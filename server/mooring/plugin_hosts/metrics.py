@@ -1,4 +1,4 @@
-"""What hosts of plugins do, as metrics."""
+"""Metrics of hosts of plugins."""
 
 from __future__ import annotations
 
