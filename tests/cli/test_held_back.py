@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
+from mooring.app import what_if
+from mooring.framework import PodGroupInfo
+from mooring.runtime.answers import GroupDecision
+from mooring.runtime.engine import Engine
 from mooring.testing.builders import node_manifest, pod_manifest
+from mooring_client.v1.simulation_service_pb2 import SuggestChangesResponse
 from tests.cli.commands import Ready, call, serving, write_manifests
 
 IN_GROUP: dict[str, Any] = {"schedulingGroup": {"podGroupName": "train"}}
@@ -112,6 +117,27 @@ def test_a_group_that_fits_keeps_no_pod_back(tmp_path: Path, capsys: pytest.Capt
     file = write_manifests(tmp_path / "m.yaml", *CLUSTER, more)
     document = call(capsys, "explain", "train-0", "--manifests", file, *GATES, "-o", "json").document
     assert (document["status"]["code"], document["otherwise"]) == ("Success", None)
+
+
+def test_a_group_is_one_reason_for_all_of_its_pods_and_decided_once(
+    cluster: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decided: list[str] = []
+    decide = Engine.decide_group
+
+    def noted(self: Engine, group: PodGroupInfo, *args: Any, **fields: Any) -> GroupDecision:
+        decided.append(group.group.metadata.name)
+        return decide(self, group, *args, **fields)
+
+    monkeypatch.setattr(Engine, "decide_group", noted)
+    # Advice tries the group with changes.
+    monkeypatch.setattr(what_if, "advising", lambda *_: lambda *_: SuggestChangesResponse())
+    selection = ("--manifests", cluster, *GATES, "-o", "json")
+    groups = call(capsys, "why-pending", *selection).document
+    [train] = [each for each in groups if any("train" in name for name in each["examples"])]
+    assert (train["plugin"], train["pods"]) == ("GangScheduling", 2)
+    assert train["reason"].startswith("pod group default/train: minCount (2) cannot be satisfied")
+    assert decided == ["train"]
 
 
 def test_other_pending_pods_are_told_of(

@@ -26,6 +26,7 @@ from mooring.framework.state import ClusterState
 from mooring.recordings.playback import Moment
 from mooring.runtime.answers import ALL_NODES, CycleOptions, Explanation
 from mooring.runtime.commit import explaining
+from mooring.runtime.commit.asked_group import DecidedGroups
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.simulation import Result, Simulation, ending
@@ -367,4 +368,5 @@ def pending_pods(
     core, manifests = core_over(options, paths)
     waiting = [pod for pod in manifests.pods if pod.pending and wanted(pod)]
     asked: Iterable[Pod] = shown(waiting, len(waiting))
-    return core, [ask_about(core.engine, pod, profile=profile) for pod in asked]
+    groups: DecidedGroups = {}
+    return core, [ask_about(core.engine, pod, profile=profile, groups=groups) for pod in asked]

@@ -23,7 +23,7 @@ from mooring.runtime.answers import (
     preemption_document,
     seek_room,
 )
-from mooring.runtime.commit.asked_group import enqueued, held_by_group
+from mooring.runtime.commit.asked_group import DecidedGroups, enqueued, held_by_group
 from mooring.runtime.engine import Engine
 
 ASKING_SECONDS = 2.0
@@ -88,25 +88,34 @@ class UndecidedPods:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._known: dict[str, UnplacedPod] = {}
+        self._groups: DecidedGroups = {}
         self._known_at: tuple[int, str] = (0, "")
 
     def ask(self, pods: Iterable[Pod], progress: Progress) -> list[UnplacedPod]:
         """Return the decisions about the pods, as ``ask_about``, as far as the time suffices."""
         now = self._engine.state.version, self._engine.profiles.configuration
         if now != self._known_at:
-            self._known, self._known_at = {}, now
-        known, end, found = self._known, time.monotonic() + ASKING_SECONDS, []
+            self._known, self._groups, self._known_at = {}, {}, now
+        known, groups, found = self._known, self._groups, list[UnplacedPod]()
+        end = time.monotonic() + ASKING_SECONDS
         for pod in pods:
             answer = known.get(pod.metadata.uid)
             if answer is None and time.monotonic() < end:
-                answer = ask_about(self._engine, pod, progress=progress).unplaced()
+                answer = ask_about(self._engine, pod, progress=progress, groups=groups).unplaced()
                 known[pod.metadata.uid] = answer
             if answer is not None:
                 found.append(answer)
         return found
 
 
-def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress | None = None) -> PendingPod:
+def ask_about(
+    engine: Engine,
+    pod: Pod,
+    *,
+    profile: str = "",
+    progress: Progress | None = None,
+    groups: DecidedGroups | None = None,
+) -> PendingPod:
     """Decide about a pod by itself in the cluster as it is now; nothing is changed.
 
     Args:
@@ -114,13 +123,14 @@ def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress
         pod: A pod without a node.
         profile: The name of the profile; "" = the one that the pod names.
         progress: Ends the work when the caller no longer waits.
+        groups: The groups of other pods that were asked about on this state.
     """
     try:
         asked = engine.profiles.of_pod(profile, pod)
         gate = enqueued(engine, pod, asked)
         if not gate.ok:
             return PendingPod(pod, why_of_status(gate))
-        group = held_by_group(engine, pod, asked, progress=progress)
+        group = held_by_group(engine, pod, asked, progress=progress, decided=groups)
         if not group.status.ok:
             room = (group.room,) if group.room is not None else ()
             preemption = preemption_document(room[0].node_name if room else "", room)

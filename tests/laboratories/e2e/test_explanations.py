@@ -46,6 +46,7 @@ NOT_PLAYED = {
     "name, another node": "a pod that names its node is never scheduled",
     "name, no such node": "a pod that names its node is never scheduled",
     "taint, Gt without its gate": "the gate is on here",
+    "devices, no such claim": "kube-scheduler waits for the claim without a word",
 }
 
 

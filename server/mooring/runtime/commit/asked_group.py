@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mooring.framework import SUCCESS, Finding, PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
@@ -132,10 +132,22 @@ class HeldByGroup:
 NOT_HELD = HeldByGroup()
 
 
+DecidedGroups = dict[Hashable, tuple[AskedGroup, GroupDecision]]
+"""Groups that were decided on one state, by their names and the keys of their profiles."""
+
+
 def held_by_group(
-    engine: Engine, pod: Pod, profile: Profile, *, seed: int = 0, progress: Progress | None = None
+    engine: Engine,
+    pod: Pod,
+    profile: Profile,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    decided: DecidedGroups | None = None,
 ) -> HeldByGroup:
     """Decide about the pod's group, if it is scheduled with one as a whole.
+
+    ``decided`` has the groups of other pods of the state, and gets this one.
 
     Raises:
         PluginFailureError: A plugin failed.
@@ -143,20 +155,29 @@ def held_by_group(
     group, uid = group_as_a_whole(engine.state, pod, profile), pod.metadata.uid
     if group is None or pod.group is None:
         return NOT_HELD
-    members = pods_of_group(engine.state, pod.group)
-    if uid not in (member.metadata.uid for member in members):
-        members.append(pod)
-    found = asked_group(engine, group, members, profile, progress)
-    asked = found.group
-    decision = nothing_to_do(asked, engine.state)
-    if asked.pods:
-        decision = engine.decide_group(asked, profile, seed=seed, progress=progress)
+    known = None if decided is None else decided.get((pod.group, profile.key))
+    if known is None:
+        members = pods_of_group(engine.state, pod.group)
+        if uid not in (member.metadata.uid for member in members):
+            members.append(pod)
+        known = _decided(engine, asked_group(engine, group, members, profile, progress), seed, progress)
+    if decided is not None:
+        decided[pod.group, profile.key] = known
+    (found, decision), asked = known, known[0].group
     if decision.status.ok:
         own = (each.status for each in decision.members if each.pod.metadata.uid == uid)
         return HeldByGroup(next(own, SUCCESS))
     said = f"pod group {'/'.join(pod.group)}: {decision.status.message}"
     findings = group_findings(asked, decision, found.placed, found.gated)
     return HeldByGroup(replace(decision.status, reasons=(said,)), decision.room, findings)
+
+
+def _decided(
+    engine: Engine, found: AskedGroup, seed: int, progress: Progress | None
+) -> tuple[AskedGroup, GroupDecision]:
+    if not found.group.pods:
+        return found, nothing_to_do(found.group, engine.state)
+    return found, engine.decide_group(found.group, found.profile, seed=seed, progress=progress)
 
 
 def nothing_to_do(group: PodGroupInfo, state: ClusterState) -> GroupDecision:
