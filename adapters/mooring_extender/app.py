@@ -175,6 +175,7 @@ class ExtenderApp:
         try:
             work_on(CurrentCall(access.client(connection_of(scope), ()), access))
         except UnauthenticatedError as error:
+            access.denied("extender", connection_of(scope), error.message)
             return reject(HTTPStatus.UNAUTHORIZED, error.message)
         return None
 

@@ -9,17 +9,17 @@ import grpc
 import pytest
 
 from mooring.app.access import AccessFiles, FollowedFile
-from mooring.app.audit import audited_run, policy_recorder, reload_recorder
+from mooring.app.audit import audited_run, denial_recorder, policy_recorder, reload_recorder
 from mooring.app.options import AccessOptions
 from mooring.app.reload import REJECTED, TOOK
 from mooring.audit.event import AuditedPod, AuditKind
 from mooring.framework.errors import UnauthenticatedError
 from mooring.service.calls.audit import ListenerAudit
-from mooring.serving.access.access import Access
+from mooring.serving.access.access import Access, BuiltIn
 from mooring.serving.access.authentication import Authentication
 from mooring.serving.access.clients import Client
 from mooring.serving.access.policy import AccessPolicy, AccessRule, Replaceable, Trial
-from mooring.serving.access.roles import Role
+from mooring.serving.access.roles import QUESTIONS, VERBS, Role
 from mooring.serving.shares import Level
 from mooring.testing.builders import make_node, make_pod
 from mooring_client.v1 import cluster_service_pb2 as cluster_pb
@@ -80,6 +80,21 @@ def test_a_call_without_valid_credentials_is_audited() -> None:
         assert rejected(lambda: read(stubs)).code is grpc.StatusCode.UNAUTHENTICATED
     (denial,) = trail.events
     assert (denial.kind, denial.call, denial.outcome) == (AuditKind.DENIAL, "GetObject", "UNAUTHENTICATED")
+
+
+def test_a_verb_that_the_extender_denies_is_audited() -> None:
+    trail = Collected()
+    access = replace(Access(BuiltIn(others=QUESTIONS)), denied=denial_recorder(trail))
+    assert not access.rejection("filter", VERBS["filter"], Client(peer="127.0.0.1:9"))
+    assert access.rejection("bind", VERBS["bind"], Client(("cn:x",), behind=Client(("cn:adapter",))))
+    (denial,) = trail.events
+    assert (denial.kind, denial.call, denial.who, denial.behind) == (
+        AuditKind.DENIAL,
+        "bind",
+        "cn:x",
+        "cn:adapter",
+    )
+    assert "may not call bind" in denial.message
 
 
 def test_start_reload_and_stop_name_the_configuration() -> None:

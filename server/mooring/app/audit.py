@@ -15,6 +15,8 @@ from mooring.audit.log import AuditLog
 from mooring.audit.trail import AuditTrail
 from mooring.decisions.decisions import Decisions
 from mooring.framework.errors import InvalidArgumentError
+from mooring.service.calls.audit import behind
+from mooring.serving.access.clients import Client
 from mooring.telemetry.metrics import Metrics
 
 
@@ -57,6 +59,25 @@ def reload_recorder(trail: AuditTrail, in_force: Callable[[], str]) -> Callable[
         _record(trail, "Reload", in_force(), OK if reason == TOOK else "REJECTED", note)
 
     return tell
+
+
+def denial_recorder(trail: AuditTrail) -> Callable[[str, Client, str], None]:
+    """Return what records that a client may not make a call; see ``Access``."""
+
+    def denied(method: str, client: Client, reason: str) -> None:
+        trail.record(
+            AuditEvent(
+                kind=AuditKind.DENIAL,
+                call=method.rpartition("/")[2],
+                who=client.name,
+                behind=behind(client),
+                peer=client.peer,
+                outcome="FORBIDDEN",
+                message=reason,
+            )
+        )
+
+    return denied
 
 
 def policy_recorder(trail: AuditTrail) -> Callable[[str, str], None]:

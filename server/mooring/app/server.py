@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring import __version__, config
 from mooring.app.access import AccessFiles
-from mooring.app.audit import audit_of, audited_run, policy_recorder, reload_recorder
+from mooring.app.audit import audit_of, audited_run, denial_recorder, policy_recorder, reload_recorder
 from mooring.app.bridge import Decoder, PushBridge, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import binding_seconds, election_of, end_election, with_election
@@ -47,6 +47,7 @@ from mooring.service.calls.slots import Slots
 from mooring.service.in_flight import PodsInFlight
 from mooring.service.server import Options, access_of, build
 from mooring.service.services import Servicers
+from mooring.serving.access.access import Access
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
@@ -107,7 +108,7 @@ def serve(
     servicers = Servicers.of(decisions.backend(slots, metrics))
     access = AccessFiles.of(options.access, partial(_api_server, options, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
-    extender = _extender(options, servicers, decisions.tracer, access)
+    extender = _extender(options, servicers, decisions, access)
     server = build(
         servicers.services(),
         decisions.guarded(options.service, access),
@@ -138,13 +139,16 @@ def serve(
 
 
 def _extender(
-    options: ServerOptions, servicers: Servicers, tracer: Tracer | None, access: AccessFiles
+    options: ServerOptions, servicers: Servicers, decisions: _Decisions, access: AccessFiles
 ) -> HttpServer | None:
     if options.extender is None:
         return None
     from mooring.app.extender import extender_server
 
-    return extender_server(options.extender, servicers, tracer, access.over)
+    def audited(standing: Access) -> Access:
+        return replace(access.over(standing), denied=denial_recorder(decisions.audit))
+
+    return extender_server(options.extender, servicers, decisions.tracer, audited)
 
 
 @dataclass(frozen=True, slots=True)

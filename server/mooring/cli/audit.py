@@ -111,7 +111,7 @@ def _print_table(events: Iterable[AuditEvent]) -> int:
 def _rows(event: AuditEvent) -> Iterator[tuple[str, ...]]:
     """Yield a row for each pod of an event."""
     time = event.time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    who = event.who or "-"
+    who = event.who or event.peer or "-"
     who = f"{who} behind {event.behind}" if event.behind else who
     call = f"{event.call} {event.source}" if event.source else event.call
     end = f"{event.outcome}: {event.message}" if event.message else event.outcome

@@ -151,12 +151,14 @@ class Access:
         authentication: Says who calls.
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No client may change anything.
+        denied: Called with the method, the client and the reason when a call is rejected.
     """
 
     authorizer: Authorizer = field(default_factory=BuiltIn)
     authentication: Authentication = field(default_factory=Authentication)
     binds: bool = True
     read_only: bool = False
+    denied: Callable[[str, Client, str], object] = lambda _method, _client, _reason: None
 
     @classmethod
     def at(cls, address: str, names: Iterable[str] = (), *, insecure_binding: bool = False) -> Access:
@@ -230,7 +232,7 @@ class Access:
         return self.authorizer.sight(client)
 
     def rejection(self, method: str, right: Right, client: Client, namespaces: Collection[str] = ()) -> str:
-        """Return why ``client`` may not make a call; "" = it may.
+        """Return why ``client`` may not make a call, "" = it may; ``denied`` is called with the reason.
 
         Args:
             method: The method's full name, or a verb.
@@ -241,6 +243,11 @@ class Access:
         Raises:
             UnavailableError: It can't be found out now.
         """
+        if reason := self._rejection(method, right, client, namespaces):
+            self.denied(method, client, reason)
+        return reason
+
+    def _rejection(self, method: str, right: Right, client: Client, namespaces: Collection[str]) -> str:
         if right is NOTHING:
             return f"no client may call {method}: the table of rights has no row for it"
         if self.read_only and right.changes:
