@@ -123,7 +123,7 @@ def ask_about(
         pod: A pod without a node.
         profile: The name of the profile; "" = the one that the pod names.
         progress: Ends the work when the caller no longer waits.
-        groups: The groups of other pods that were asked about on this state.
+        groups: The groups that were decided on this state before.
     """
     try:
         asked = engine.profiles.of_pod(profile, pod)
