@@ -58,6 +58,9 @@ _STATUS_OF_CODE: Final = {
     grpc.StatusCode.UNIMPLEMENTED: HTTPStatus.NOT_IMPLEMENTED,
 }
 
+_NO_ANSWER: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED})
+"""mooring may be out of reach. On another connection another replica may answer."""
+
 _ERROR_FIELD: Final[dict[str, Callable[[str], msgspec.Struct]]] = {
     "filter": lambda text: wire.ExtenderFilterResult(error=text),
     "bind": lambda text: wire.ExtenderBindingResult(error=text),
@@ -78,19 +81,19 @@ def answer_failure(verb: str, error: Exception) -> Answer:
         return Answer(HTTPStatus.BAD_REQUEST, error_body(str(error)), failure="MALFORMED")
     if isinstance(error, CallError):
         status = _STATUS_OF_CODE.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
-        return _answer(verb, status, error.code.name, f"mooring: {error}")
+        lost = error.code in _NO_ANSWER
+        return _answer(verb, status, error.code.name, f"mooring: {error}", close=lost)
     if isinstance(error, wire.ArgumentsError):
         return _answer(verb, HTTPStatus.BAD_REQUEST, "BAD_ARGUMENTS", f"mooring-extender: {error}")
     text = f"mooring-extender: internal error: {type(error).__name__}; its log has the details"
     return _answer(verb, HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL", text)
 
 
-def _answer(verb: str, status: HTTPStatus, failure: str, text: str) -> Answer:
+def _answer(verb: str, status: HTTPStatus, failure: str, text: str, *, close: bool = False) -> Answer:
     if verb in _ERROR_FIELD:
-        return Answer(
-            HTTPStatus.OK, msgspec.json.encode(_ERROR_FIELD[verb](shortened(text))), failure=failure
-        )
-    return Answer(status, error_body(text), failure=failure)
+        body = msgspec.json.encode(_ERROR_FIELD[verb](shortened(text)))
+        return Answer(HTTPStatus.OK, body, failure=failure, close=close)
+    return Answer(status, error_body(text), failure=failure, close=close)
 
 
 def error_body(text: str) -> bytes:

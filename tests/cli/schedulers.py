@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -29,9 +28,10 @@ def pending(name: str, **spec: Any) -> dict[str, Any]:
     return pod_manifest(name, spec={"schedulerName": "mine", **spec})
 
 
-def _command(
-    fake: FakeApiServer, folder: Path, flags: Sequence[str], extenders: Any, connection: Mapping[str, Any]
+def scheduler_command(
+    fake: FakeApiServer, folder: Path, *flags: str, extenders: Any = (), **connection: Any
 ) -> list[str]:
+    """The arguments of ``mooring``; ``connection`` is added to the file's clientConnection."""
     pace = {"qps": 5000, "burst": 5000, **connection}
     config = write_config(folder / "config.yaml", MINE, clientConnection=pace, extenders=list(extenders))
     source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
@@ -42,15 +42,19 @@ def _command(
 def scheduler(
     fake: FakeApiServer, folder: Path, *flags: str, extenders: Any = (), **connection: Any
 ) -> AbstractContextManager[Started]:
-    """Return a process; ``connection`` is added to the file's clientConnection."""
-    return program(folder, BIN / "mooring", *_command(fake, folder, flags, extenders, connection))
+    """Return a process with these arguments."""
+    return program(
+        folder, BIN / "mooring", *scheduler_command(fake, folder, *flags, extenders=extenders, **connection)
+    )
 
 
 def scheduling(
     fake: FakeApiServer, folder: Path, *flags: str, extenders: Any = (), **connection: Any
 ) -> AbstractContextManager[Ready]:
     """Return the same in this process."""
-    args = _parser(["scheduler"]).parse_args(_command(fake, folder, flags, extenders, connection))
+    args = _parser(["scheduler"]).parse_args(
+        scheduler_command(fake, folder, *flags, extenders=extenders, **connection)
+    )
     return in_this_process(partial(run_scheduler, _scheduler_options(args, ())))
 
 

@@ -112,6 +112,8 @@ def test_failures_of_mooring(verb: str, code: grpc.StatusCode) -> None:
         assert (reply.status, reply.json["Error"]) == (200, f"mooring: {text}")
     else:
         assert (reply.status, reply.json) == (STATUS_OF_CODE[code], {"error": f"mooring: {text}"})
+    lost = code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    assert reply.headers.get("connection") == ("close" if lost else None), "another replica may answer"
 
 
 def test_failed_filter_answers_no_nodes() -> None:

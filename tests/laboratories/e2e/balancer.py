@@ -4,7 +4,7 @@ import contextlib
 import socket
 import threading
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -17,18 +17,26 @@ class Balancer:
 
     So does the client, as with the session affinity ClientIP: as long as its backend is known as ready, new
     connections go there again. That is the hardest case for a backend that ends.
+
+    Args:
+        backends: Their URLs.
+        probes: By URL, the one that has /readyz; the backend's own if none is given.
+
+    Attributes:
+        chosen: The backend of the last connection.
     """
 
-    def __init__(self, backends: list[str]) -> None:
+    def __init__(self, backends: list[str], probes: Mapping[str, str] | None = None) -> None:
         self._backends = backends
+        self._probes = probes or {}
         self._ready: list[str] = []
-        self._chosen = ""
+        self.chosen = ""
         self._stop = threading.Event()
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
-        self._ready = [url for url in self._backends if _is_ready(url)]
+        self._ready = self._found()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._run(self._look)
@@ -57,7 +65,10 @@ class Balancer:
 
     def _look(self) -> None:
         while not self._stop.wait(_LOOK_SECONDS):
-            self._ready = [url for url in self._backends if _is_ready(url)]
+            self._ready = self._found()
+
+    def _found(self) -> list[str]:
+        return [url for url in self._backends if _is_ready(self._probes.get(url, url))]
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -69,10 +80,10 @@ class Balancer:
     def _serve(self, client: socket.socket) -> None:
         """Pass everything on, both ways, until both sides have ended."""
         ready = self._ready
-        if self._chosen not in ready:
-            self._chosen = next(iter(ready), "")
+        if self.chosen not in ready:
+            self.chosen = next(iter(ready), "")
         with client, contextlib.suppress(OSError, ValueError):
-            host, _, port = self._chosen.removeprefix("http://").rpartition(":")
+            host, _, port = self.chosen.removeprefix("http://").rpartition(":")
             with socket.create_connection((host, int(port)), timeout=10) as server:
                 server.settimeout(None)
                 self._open.append(server)

@@ -24,7 +24,7 @@ def mooring(*arguments: str | Path, codes: Container[int] = (0,)) -> str:
     return run(_SCRIPTS / "mooring", *arguments, codes=codes)
 
 
-class _Mooring(Restartable):
+class MooringProcess(Restartable):
     """A process that says in a line when it is ready."""
 
     ready_line: str
@@ -54,7 +54,7 @@ def certified(tls: Path, prefix: str = "") -> tuple[str, ...]:
     )
 
 
-class MooringServer(_Mooring):
+class MooringServer(MooringProcess):
     """`mooring serve` on a free port of 127.0.0.1."""
 
     name = "mooring"
@@ -104,7 +104,7 @@ class MooringServer(_Mooring):
         return text
 
 
-class Adapter(_Mooring):
+class Adapter(MooringProcess):
     """`mooring-extender` on a free port of 127.0.0.1, in front of a server.
 
     With the folder `tls` of `applying.certificates` it speaks HTTPS, and binds for kube-scheduler alone.
@@ -127,7 +127,7 @@ class Adapter(_Mooring):
 OPEN_METRICS = "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics"
 
 
-class MooringScheduler(_Mooring):
+class MooringScheduler(MooringProcess):
     """`mooring scheduler`, with probes and metrics on a free port of 127.0.0.1."""
 
     name = "mooring-scheduler"

@@ -95,7 +95,7 @@ class Row:
     """One of the rows of faults.
 
     Attributes:
-        id: A1 to F10.
+        id: A1 to G5f.
         title: Its name.
         play: Plays one round; raises when an invariant is violated.
     """

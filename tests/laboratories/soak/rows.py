@@ -8,6 +8,7 @@ from tests.laboratories.soak import (
     doors,
     flooding,
     leading,
+    machine,
     naming,
     overload,
     reserving,
@@ -15,5 +16,5 @@ from tests.laboratories.soak import (
     watching,
 )
 
-GROUPS = (binding, watching, leading, reserving, asking, flooding, doors, overload, tenants, naming)
+GROUPS = (binding, watching, leading, reserving, asking, flooding, doors, overload, tenants, naming, machine)
 ROWS = {row.id: row for group in GROUPS for row in group.ROWS}

@@ -11,7 +11,7 @@ from tests.laboratories.soak import ledger
 from tests.laboratories.soak.rounds import Played, Round, Row, play
 from tests.laboratories.soak.rows import ROWS
 
-PROCESSES = ("A12", "C1", "C5")
+PROCESSES = ("A12", "C1", "C5", "G4", "G5", "G5d", "G5f")
 """Rows that start programs; what they share with the tests of these is tested there."""
 
 
@@ -31,7 +31,7 @@ def test_every_row_of_the_table_is_played() -> None:
         for part, count in (("A", 13), ("B", 10), ("C", 6), ("D", 5), ("E", 12), ("F", 6), ("S", 6))
         for at in range(1, count + 1)
     ]
-    assert {*table, "F8", "F9"} <= {*ROWS}
+    assert {*table, "F8", "F9", "G2", "G4", "G5"} <= {*ROWS}
 
 
 @pytest.mark.slow
