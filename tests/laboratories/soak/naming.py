@@ -264,7 +264,8 @@ def beside(round_: Round, *, running: bool) -> None:
         target.reset_most()
         waits, later = target.pass_by(pod)
         most = target.resident("VmHWM")
-        left, end = target.resident(), time.monotonic() + RETURN_SECONDS
+        left = target.resident()
+        end = time.monotonic() + RETURN_SECONDS
         while whole and left > LEFT * before and time.monotonic() < end:
             time.sleep(1)
             left = target.resident()
