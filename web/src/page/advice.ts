@@ -16,8 +16,9 @@ export const LINKS: Links = {
 
 /** Returns the cheapest set of changes with which the pod fits; undefined if none is known, or none is needed. */
 export async function adviceFor(pod: PodSourceJson, session: string, signal?: AbortSignal): Promise<Advice | undefined> {
-  const found = await call("SimulationService/SuggestChanges", { pod, session, timeLimit: TIME_LIMIT }, signal);
-  const [first] = found.options ?? [];
-  if (!first?.steps?.length || found.preemptionNode) return undefined;
-  return { text: first.text ?? "", node: first.node ?? "", complete: found.complete ?? false };
+  // Without advice there still is the explanation.
+  const found = await call("SimulationService/SuggestChanges", { pod, session, timeLimit: TIME_LIMIT }, signal).catch(() => undefined);
+  const [first] = found?.options ?? [];
+  if (!first?.steps?.length || found?.preemptionNode) return undefined;
+  return { text: first.text ?? "", node: first.node ?? "", complete: found?.complete ?? false };
 }
