@@ -13,6 +13,8 @@ from rich.console import Console
 from tests.laboratories import long_runs
 from tests.laboratories.model.checker import Checked, Model, check, walks
 from tests.laboratories.model.driving import drive
+from tests.laboratories.model.in_flight import in_flight
+from tests.laboratories.model.protocol import binding
 from tests.laboratories.model.states import Rules
 
 LEDGER = long_runs.LEDGERS / "model" / "ledger.jsonl"
@@ -45,7 +47,7 @@ class Driven:
 
 def drive_some(first: int, count: int) -> Driven:
     """Drive the walks of some seeds."""
-    began, model = time.monotonic(), Model(Rules(WALK_FAULTS))
+    began, model = time.monotonic(), Model(binding(Rules(WALK_FAULTS)))
     ways = dict(zip(seeds := range(first, first + count), walks(model, seeds, WALK_LENGTH), strict=True))
     differences = drive(model, ways)
     steps = sum(len(way.actions) for way in ways.values())
@@ -91,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m tests.laboratories.model", description=__doc__, allow_abbrev=False
     )
     parser.add_argument("--faults", type=int, default=2, help="the most faults of a trace (2)")
+    parser.add_argument("--in-flight", action="store_true", help="check filter calls instead of bindings")
     parser.add_argument("--without", choices=RULES, action="append", default=[], help="leave this rule out")
     parser.add_argument("--walks", type=int, default=0, help="drive so many walks through the code instead")
     parser.add_argument("--seed", type=int, help="drive this walk alone, and write no ledger")
@@ -114,7 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"level {found.levels}: {found.states:,} states, {found.seconds:.0f} s", end="\r")
 
     rules = Rules(args.faults, **dict.fromkeys(args.without, False))
-    checked = check(rules, tell=tell if console.is_terminal else lambda _: None)
+    protocol = in_flight(args.faults) if args.in_flight else binding(rules)
+    checked = check(protocol, tell=tell if console.is_terminal else lambda _: None)
     show(console, checked)
     return int(bool(checked.violation) or checked.stuck > 0)
 

@@ -14,9 +14,9 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from tests.laboratories.model.layout import Layout, Rows, States, distinct, merged
-from tests.laboratories.model.protocol import Action, actions
-from tests.laboratories.model.states import Rules, View, layout, settled, start, violations
+from tests.laboratories.model.layout import Layout, Rows, States, Where, distinct, merged
+from tests.laboratories.model.protocol import Action, Protocol
+from tests.laboratories.model.states import View
 
 AT_ONCE = 1 << 18
 """States that are worked on together: what that takes stays in the processor's cache, or nearly."""
@@ -75,10 +75,19 @@ class Visited:
 class Model:
     """The protocol under some rules, with all that a search needs."""
 
-    def __init__(self, rules: Rules) -> None:
-        self.layout: Layout = layout(rules)
-        self.actions: list[Action] = actions(rules)
-        self.start: States = np.array([self.layout.pack(start(rules))], np.uint64)
+    def __init__(self, protocol: Protocol) -> None:
+        self.layout: Layout = protocol.layout
+        self.actions = protocol.actions
+        self.start: States = np.array([self.layout.pack(protocol.start)], np.uint64)
+        self._protocol = protocol
+
+    def in_order(self, states: States) -> States:
+        """Return the states that stand for these, which may differ in the order of the replicas."""
+        return self.layout.in_order(states) if self._protocol.interchangeable else states
+
+    def settled(self, states: States) -> Where:
+        """Return which states have no work left."""
+        return self._protocol.settled(self.view(states))
 
     def view(self, states: States) -> View:
         """Return the states by field."""
@@ -106,18 +115,18 @@ class Model:
         if not found:
             return states[:0], 0
         every = np.concatenate(found)
-        return distinct(self.layout.in_order(every)), len(every)
+        return distinct(self.in_order(every)), len(every)
 
     def broken(self, states: States) -> tuple[str, int] | None:
         """Return an invariant that does not hold, and in which of the states."""
-        for name, where in violations(self.view(states)).items():
+        for name, where in self._protocol.violations(self.view(states)).items():
             if where.any():
                 return name, int(states[np.flatnonzero(where)[0]])
         return None
 
 
 def check(
-    rules: Rules,
+    protocol: Protocol,
     *,
     most: int = 1 << 62,
     liveness: bool = True,
@@ -131,7 +140,7 @@ def check(
         liveness: Whether to look for states from which no settled one is reached.
         tell: Called after each level.
     """
-    model, found, began = Model(rules), Checked(), time.monotonic()
+    model, found, began = Model(protocol), Checked(), time.monotonic()
     visited = Visited()
     level = visited.add(model.start)
     while len(level) and found.states < most:
@@ -165,7 +174,7 @@ def _parts(states: States) -> Iterator[States]:
 
 def stuck(model: Model, states: States) -> States:
     """Return the states from which no settled state can be reached without faults, of all that there are."""
-    fine = np.concatenate([settled(model.view(some)) for some in _parts(states)])
+    fine = np.concatenate([model.settled(some) for some in _parts(states)])
     left = np.flatnonzero(~fine)
     while len(left):
         before = len(left)
@@ -188,7 +197,7 @@ def _reaches(model: Model, states: States, rows: Rows, fine: npt.NDArray[np.bool
     for _, at, after in model.steps(states[rows], faults=False):
         new = ~found[at]
         if new.any():
-            to = np.searchsorted(states, model.layout.in_order(after[new]))
+            to = np.searchsorted(states, model.in_order(after[new]))
             found[at[new]] = fine[to]
     return found
 
@@ -208,7 +217,7 @@ def way_to(model: Model, state: int, longest: int) -> list[str]:
     # With the replicas' own numbers, which the levels leave open.
     for target in reversed(targets):
         for action, _, after in model.steps(at):
-            if model.layout.in_order(after)[0] == target:
+            if model.in_order(after)[0] == target:
                 way.append(action.id)
                 at = after
                 break
@@ -218,7 +227,7 @@ def way_to(model: Model, state: int, longest: int) -> list[str]:
 def _before(model: Model, level: States, target: np.uint64) -> np.uint64:
     for states in _parts(level):
         for _, rows, after in model.steps(states):
-            hits = np.flatnonzero(model.layout.in_order(after) == target)
+            hits = np.flatnonzero(model.in_order(after) == target)
             if len(hits):
                 found: np.uint64 = states[rows[hits[0]]]
                 return found

@@ -5,13 +5,13 @@ The README maps each action to the code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from tests.laboratories.model.layout import Field, Values, Where
+from tests.laboratories.model.layout import Field, Layout, Values, Where
 from tests.laboratories.model.states import (
     ACK,
     ANY,
@@ -47,8 +47,12 @@ from tests.laboratories.model.states import (
     Rules,
     View,
     cell,
+    layout,
+    settled,
     stages,
+    start,
     under_way,
+    violations,
 )
 
 Updates = Mapping[Field, Values | int]
@@ -76,6 +80,32 @@ class Action:
     def id(self) -> str:
         """A name for people."""
         return f"{self.name}({', '.join(map(str, self.at))})"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol for a search.
+
+    Attributes:
+        layout: How states are packed.
+        start: The first state.
+        actions: All actions.
+        violations: Return for each invariant where it does not hold.
+        settled: Return which states have no work left.
+        interchangeable: Whether the two blocks of the layout may change places.
+    """
+
+    layout: Layout
+    start: Mapping[Field, int]
+    actions: Sequence[Action]
+    violations: Callable[[View], Mapping[str, Where]]
+    settled: Callable[[View], Where]
+    interchangeable: bool = True
+
+
+def binding(rules: Rules) -> Protocol:
+    """Return the protocol of a binding under some rules."""
+    return Protocol(layout(rules), start(rules), actions(rules), violations, settled)
 
 
 def actions(rules: Rules) -> list[Action]:

@@ -233,7 +233,9 @@ class Stepping:
     def __init__(self, committer: Committer, call: Call) -> None:
         self._committer = committer
         self._call = call
-        self.require_leader = committer.require_leader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._committer, name)
 
     def reserve_pod(self, pod: Pod, *args: Any, **fields: Any) -> Any:
         self._call.wait("group", int(pod.metadata.name))

@@ -18,6 +18,8 @@ from tests.laboratories import long_runs
 from tests.laboratories.model import __main__ as command
 from tests.laboratories.model.checker import Model, check, walks
 from tests.laboratories.model.driving import drive
+from tests.laboratories.model.in_flight import in_flight
+from tests.laboratories.model.protocol import binding
 from tests.laboratories.model.states import Rules
 
 Patch = pytest.MonkeyPatch
@@ -25,9 +27,19 @@ Patch = pytest.MonkeyPatch
 
 @pytest.mark.parametrize(("faults", "states"), [(0, 6_993), pytest.param(1, 850_337, marks=pytest.mark.slow)])
 def test_every_invariant_holds_in_every_state(faults: int, states: int) -> None:
-    checked = check(Rules(faults))
+    checked = check(binding(Rules(faults)))
     assert (checked.violation, checked.stuck, checked.complete) == ("", 0, True)
     assert checked.states == states
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["waiting", "counting at once"])
+def test_a_rule_that_counts_pods_holds_behind_kube_scheduler(waits: bool) -> None:
+    checked = check(in_flight(2, waits=waits))
+    assert (checked.violation, checked.stuck, checked.complete) == ("", 0, True)
+
+
+def test_filter_calls_that_know_nothing_of_pods_in_flight_break_the_rule() -> None:
+    assert check(in_flight(0, waits=False, counts=False)).violation == "more pods than the rule allows"
 
 
 @pytest.mark.parametrize(
@@ -40,13 +52,13 @@ def test_every_invariant_holds_in_every_state(faults: int, states: int) -> None:
     ],
 )
 def test_a_rule_that_is_left_out_is_missed(rule: str, faults: int, violation: str) -> None:
-    checked = check(replace(Rules(faults), **{rule: False}))
+    checked = check(binding(replace(Rules(faults), **{rule: False})))
     assert violation in checked.violation
     assert len(checked.trace) == checked.levels - 1
 
 
 def walked(first: int, count: int) -> dict[int, str]:
-    model, seeds = Model(Rules(command.WALK_FAULTS)), range(first, first + count)
+    model, seeds = Model(binding(Rules(command.WALK_FAULTS))), range(first, first + count)
     return drive(model, dict(zip(seeds, walks(model, seeds, command.WALK_LENGTH), strict=True)))
 
 
@@ -56,7 +68,7 @@ def test_the_code_does_what_the_model_does(count: int) -> None:
 
 
 def test_a_walk_does_not_depend_on_the_others() -> None:
-    model = Model(Rules(command.WALK_FAULTS))
+    model = Model(binding(Rules(command.WALK_FAULTS)))
     (alone,), (_, beside) = walks(model, [7], 12), walks(model, [3, 7], 12)
     assert [one.id for one in alone.actions] == [one.id for one in beside.actions]
 
