@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.options import EngineOptions
+from mooring.app.recording import header_of
 from mooring.config.types import PluginHostStanza
 from mooring.framework.errors import PluginUnavailableError
 from mooring.plugin_hosts import hosts
@@ -15,6 +18,7 @@ from mooring.plugin_hosts.metrics import host_metrics
 from mooring.plugin_hosts.rules import rule_class
 from mooring.tracing.spans import Attributes
 from mooring_client.plugin_host.v1 import plugin_host_service_pb2 as pb
+from mooring_client.recording.v1 import recording_pb2 as pb_recording
 from tests.plugin_hosts.hosts import PATIENT, SpoiledHost, serving
 from tests.plugin_hosts.rules import RackHosted
 from tests.process import until
@@ -67,3 +71,17 @@ def test_calls_are_counted_and_traced_by_host(tmp_path: Path, monkeypatch: pytes
     answered, failed = (attributes for _, attributes in span.recorded)
     assert answered == {**whose, "status": "answered"}
     assert str(failed["status"]).startswith("failed: gave 0 scores")
+
+
+def test_a_recording_says_which_hosts_were_asked(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/host.sock"
+    options = EngineOptions()
+    try:
+        with serving(address, SpoiledHost([RackHosted], "7")):
+            connection_to(PluginHostStanza(address))
+            registry = registry_of(options)
+            core = build_core(options, registry, configuration_of(options, registry))
+            header = header_of(core, options, pb_recording.RECORDED_SCHEDULER_MOORING)
+    finally:
+        close_connections()
+    assert [(each.address, each.host_version) for each in header.plugin_hosts] == [(address, "7")]

@@ -305,7 +305,9 @@ type NodeRejections struct {
 	// The reason, in the plugin's words.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How many nodes. 0 if the pod was rejected before nodes were evaluated.
-	NodeCount     uint32 `protobuf:"varint,3,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
+	NodeCount uint32 `protobuf:"varint,3,opt,name=node_count,json=nodeCount,proto3" json:"node_count,omitempty"`
+	// The cause. REASON_CODE_UNSPECIFIED if the words are a plugin's own.
+	Code          ReasonCode `protobuf:"varint,4,opt,name=code,proto3,enum=mooring.v1.ReasonCode" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -359,6 +361,13 @@ func (x *NodeRejections) GetNodeCount() uint32 {
 		return x.NodeCount
 	}
 	return 0
+}
+
+func (x *NodeRejections) GetCode() ReasonCode {
+	if x != nil {
+		return x.Code
+	}
+	return ReasonCode_REASON_CODE_UNSPECIFIED
 }
 
 // One decision, as the journal has it.
@@ -1576,7 +1585,8 @@ type ReasonGroup struct {
 	ControllerKind string `protobuf:"bytes,2,opt,name=controller_kind,json=controllerKind,proto3" json:"controller_kind,omitempty"`
 	// The controller's name.
 	ControllerName string `protobuf:"bytes,3,opt,name=controller_name,json=controllerName,proto3" json:"controller_name,omitempty"`
-	// The dominant reason of their last attempts; node_count is that of the newest one.
+	// The dominant reason of their last attempts: pods with the same code are together, and the words name the subjects of
+	// all. node_count is that of the newest one.
 	Reason *NodeRejections `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How those ended: unschedulable, error or failed; scheduled for pods that were evaluated now and that a node would take.
 	Result DecisionResult `protobuf:"varint,5,opt,name=result,proto3,enum=mooring.v1.DecisionResult" json:"result,omitempty"`
@@ -2106,7 +2116,9 @@ type PendingCause struct {
 	// The dominant reason.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How many pods.
-	PodCount      uint32 `protobuf:"varint,3,opt,name=pod_count,json=podCount,proto3" json:"pod_count,omitempty"`
+	PodCount uint32 `protobuf:"varint,3,opt,name=pod_count,json=podCount,proto3" json:"pod_count,omitempty"`
+	// The cause. REASON_CODE_UNSPECIFIED if the words are a plugin's own.
+	Code          ReasonCode `protobuf:"varint,4,opt,name=code,proto3,enum=mooring.v1.ReasonCode" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2160,6 +2172,13 @@ func (x *PendingCause) GetPodCount() uint32 {
 		return x.PodCount
 	}
 	return 0
+}
+
+func (x *PendingCause) GetCode() ReasonCode {
+	if x != nil {
+		return x.Code
+	}
+	return ReasonCode_REASON_CODE_UNSPECIFIED
 }
 
 // A span of time.
@@ -3101,12 +3120,13 @@ var File_mooring_v1_decision_service_proto protoreflect.FileDescriptor
 const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
 	"!mooring/v1/decision_service.proto\x12\n" +
-	"mooring.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a#mooring/v1/scheduling_service.proto\x1a#mooring/v1/simulation_service.proto\x1a\x19mooring/v1/verdicts.proto\"_\n" +
+	"mooring.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19mooring/v1/findings.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\x1a#mooring/v1/scheduling_service.proto\x1a#mooring/v1/simulation_service.proto\x1a\x19mooring/v1/verdicts.proto\"\x8b\x01\n" +
 	"\x0eNodeRejections\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
-	"node_count\x18\x03 \x01(\rR\tnodeCount\"\xcd\t\n" +
+	"node_count\x18\x03 \x01(\rR\tnodeCount\x12*\n" +
+	"\x04code\x18\x04 \x01(\x0e2\x16.mooring.v1.ReasonCodeR\x04code\"\xcd\t\n" +
 	"\bDecision\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12*\n" +
@@ -3264,11 +3284,12 @@ const file_mooring_v1_decision_service_proto_rawDesc = "" +
 	"\n" +
 	"span_count\x18\x02 \x01(\rR\tspanCount\x12\x1c\n" +
 	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12\x18\n" +
-	"\aprofile\x18\x04 \x01(\tR\aprofile\"[\n" +
+	"\aprofile\x18\x04 \x01(\tR\aprofile\"\x87\x01\n" +
 	"\fPendingCause\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1b\n" +
-	"\tpod_count\x18\x03 \x01(\rR\bpodCount\"\xce\x03\n" +
+	"\tpod_count\x18\x03 \x01(\rR\bpodCount\x12*\n" +
+	"\x04code\x18\x04 \x01(\x0e2\x16.mooring.v1.ReasonCodeR\x04code\"\xce\x03\n" +
 	"\bTimeSpan\x129\n" +
 	"\n" +
 	"begin_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tbeginTime\x12%\n" +
@@ -3448,105 +3469,108 @@ var file_mooring_v1_decision_service_proto_goTypes = []any{
 	(*QueuedPod)(nil),                // 34: mooring.v1.QueuedPod
 	(*QueueCount)(nil),               // 35: mooring.v1.QueueCount
 	(*ListQueueResponse)(nil),        // 36: mooring.v1.ListQueueResponse
-	(*timestamppb.Timestamp)(nil),    // 37: google.protobuf.Timestamp
-	(*PodReference)(nil),             // 38: mooring.v1.PodReference
-	(*Provenance)(nil),               // 39: mooring.v1.Provenance
-	(*Verdict)(nil),                  // 40: mooring.v1.Verdict
-	(*durationpb.Duration)(nil),      // 41: google.protobuf.Duration
-	(*ExplainResponse)(nil),          // 42: mooring.v1.ExplainResponse
-	(NodeForm)(0),                    // 43: mooring.v1.NodeForm
-	(*ChangeOption)(nil),             // 44: mooring.v1.ChangeOption
+	(ReasonCode)(0),                  // 37: mooring.v1.ReasonCode
+	(*timestamppb.Timestamp)(nil),    // 38: google.protobuf.Timestamp
+	(*PodReference)(nil),             // 39: mooring.v1.PodReference
+	(*Provenance)(nil),               // 40: mooring.v1.Provenance
+	(*Verdict)(nil),                  // 41: mooring.v1.Verdict
+	(*durationpb.Duration)(nil),      // 42: google.protobuf.Duration
+	(*ExplainResponse)(nil),          // 43: mooring.v1.ExplainResponse
+	(NodeForm)(0),                    // 44: mooring.v1.NodeForm
+	(*ChangeOption)(nil),             // 45: mooring.v1.ChangeOption
 }
 var file_mooring_v1_decision_service_proto_depIdxs = []int32{
-	37, // 0: mooring.v1.Decision.time:type_name -> google.protobuf.Timestamp
-	38, // 1: mooring.v1.Decision.pod:type_name -> mooring.v1.PodReference
-	0,  // 2: mooring.v1.Decision.kind:type_name -> mooring.v1.DecisionKind
-	1,  // 3: mooring.v1.Decision.result:type_name -> mooring.v1.DecisionResult
-	39, // 4: mooring.v1.Decision.provenance:type_name -> mooring.v1.Provenance
-	40, // 5: mooring.v1.Decision.verdict:type_name -> mooring.v1.Verdict
-	4,  // 6: mooring.v1.Decision.dominant:type_name -> mooring.v1.NodeRejections
-	41, // 7: mooring.v1.Decision.queue_wait:type_name -> google.protobuf.Duration
-	41, // 8: mooring.v1.Decision.duration:type_name -> google.protobuf.Duration
-	37, // 9: mooring.v1.Decision.woken_time:type_name -> google.protobuf.Timestamp
-	37, // 10: mooring.v1.Decision.gated_time:type_name -> google.protobuf.Timestamp
-	0,  // 11: mooring.v1.DecisionFilter.kinds:type_name -> mooring.v1.DecisionKind
-	1,  // 12: mooring.v1.DecisionFilter.results:type_name -> mooring.v1.DecisionResult
-	6,  // 13: mooring.v1.ListDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
-	41, // 14: mooring.v1.ListDecisionsRequest.wait:type_name -> google.protobuf.Duration
-	5,  // 15: mooring.v1.ListDecisionsResponse.decisions:type_name -> mooring.v1.Decision
-	6,  // 16: mooring.v1.WatchDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
-	5,  // 17: mooring.v1.WatchDecisionsResponse.decisions:type_name -> mooring.v1.Decision
-	5,  // 18: mooring.v1.GetDecisionResponse.decision:type_name -> mooring.v1.Decision
-	42, // 19: mooring.v1.GetDecisionResponse.explanation:type_name -> mooring.v1.ExplainResponse
-	43, // 20: mooring.v1.ExplainAtRequest.answer_form:type_name -> mooring.v1.NodeForm
-	5,  // 21: mooring.v1.ExplainAtResponse.decision:type_name -> mooring.v1.Decision
-	42, // 22: mooring.v1.ExplainAtResponse.explanation:type_name -> mooring.v1.ExplainResponse
-	13, // 23: mooring.v1.ExplainAtStreamRequest.request:type_name -> mooring.v1.ExplainAtRequest
-	14, // 24: mooring.v1.ExplainAtStreamResponse.part:type_name -> mooring.v1.ExplainAtResponse
-	41, // 25: mooring.v1.SummarizeReasonsRequest.window:type_name -> google.protobuf.Duration
-	4,  // 26: mooring.v1.ReasonGroup.reason:type_name -> mooring.v1.NodeRejections
-	1,  // 27: mooring.v1.ReasonGroup.result:type_name -> mooring.v1.DecisionResult
-	38, // 28: mooring.v1.ReasonGroup.examples:type_name -> mooring.v1.PodReference
-	37, // 29: mooring.v1.ReasonGroup.oldest_time:type_name -> google.protobuf.Timestamp
-	37, // 30: mooring.v1.ReasonGroup.newest_time:type_name -> google.protobuf.Timestamp
-	44, // 31: mooring.v1.ReasonGroup.advice:type_name -> mooring.v1.ChangeOption
-	18, // 32: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
-	41, // 33: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
-	37, // 34: mooring.v1.PodMoment.time:type_name -> google.protobuf.Timestamp
-	2,  // 35: mooring.v1.PodMoment.kind:type_name -> mooring.v1.PodMomentKind
-	20, // 36: mooring.v1.GetPodHistoryResponse.moments:type_name -> mooring.v1.PodMoment
-	41, // 37: mooring.v1.GetTimeLineRequest.window:type_name -> google.protobuf.Duration
-	37, // 38: mooring.v1.TimeSpan.begin_time:type_name -> google.protobuf.Timestamp
-	41, // 39: mooring.v1.TimeSpan.duration_p50:type_name -> google.protobuf.Duration
-	41, // 40: mooring.v1.TimeSpan.duration_p99:type_name -> google.protobuf.Duration
-	41, // 41: mooring.v1.TimeSpan.wait_p50:type_name -> google.protobuf.Duration
-	41, // 42: mooring.v1.TimeSpan.wait_p99:type_name -> google.protobuf.Duration
-	24, // 43: mooring.v1.TimeSpan.causes:type_name -> mooring.v1.PendingCause
-	25, // 44: mooring.v1.GetTimeLineResponse.spans:type_name -> mooring.v1.TimeSpan
-	37, // 45: mooring.v1.GetTimeLineResponse.first_time:type_name -> google.protobuf.Timestamp
-	40, // 46: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
-	40, // 47: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
-	28, // 48: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
-	5,  // 49: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
-	5,  // 50: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
-	29, // 51: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
-	31, // 52: mooring.v1.CompareDecisionsResponse.moved_by:type_name -> mooring.v1.MovedInputs
-	3,  // 53: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
-	38, // 54: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
-	3,  // 55: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
-	37, // 56: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
-	37, // 57: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
-	37, // 58: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
-	33, // 59: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
-	37, // 60: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
-	3,  // 61: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
-	34, // 62: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
-	35, // 63: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
-	7,  // 64: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
-	9,  // 65: mooring.v1.DecisionService.WatchDecisions:input_type -> mooring.v1.WatchDecisionsRequest
-	11, // 66: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
-	13, // 67: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
-	15, // 68: mooring.v1.DecisionService.ExplainAtStream:input_type -> mooring.v1.ExplainAtStreamRequest
-	17, // 69: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
-	27, // 70: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
-	21, // 71: mooring.v1.DecisionService.GetPodHistory:input_type -> mooring.v1.GetPodHistoryRequest
-	23, // 72: mooring.v1.DecisionService.GetTimeLine:input_type -> mooring.v1.GetTimeLineRequest
-	32, // 73: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
-	8,  // 74: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
-	10, // 75: mooring.v1.DecisionService.WatchDecisions:output_type -> mooring.v1.WatchDecisionsResponse
-	12, // 76: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
-	14, // 77: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
-	16, // 78: mooring.v1.DecisionService.ExplainAtStream:output_type -> mooring.v1.ExplainAtStreamResponse
-	19, // 79: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
-	30, // 80: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
-	22, // 81: mooring.v1.DecisionService.GetPodHistory:output_type -> mooring.v1.GetPodHistoryResponse
-	26, // 82: mooring.v1.DecisionService.GetTimeLine:output_type -> mooring.v1.GetTimeLineResponse
-	36, // 83: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
-	74, // [74:84] is the sub-list for method output_type
-	64, // [64:74] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	37, // 0: mooring.v1.NodeRejections.code:type_name -> mooring.v1.ReasonCode
+	38, // 1: mooring.v1.Decision.time:type_name -> google.protobuf.Timestamp
+	39, // 2: mooring.v1.Decision.pod:type_name -> mooring.v1.PodReference
+	0,  // 3: mooring.v1.Decision.kind:type_name -> mooring.v1.DecisionKind
+	1,  // 4: mooring.v1.Decision.result:type_name -> mooring.v1.DecisionResult
+	40, // 5: mooring.v1.Decision.provenance:type_name -> mooring.v1.Provenance
+	41, // 6: mooring.v1.Decision.verdict:type_name -> mooring.v1.Verdict
+	4,  // 7: mooring.v1.Decision.dominant:type_name -> mooring.v1.NodeRejections
+	42, // 8: mooring.v1.Decision.queue_wait:type_name -> google.protobuf.Duration
+	42, // 9: mooring.v1.Decision.duration:type_name -> google.protobuf.Duration
+	38, // 10: mooring.v1.Decision.woken_time:type_name -> google.protobuf.Timestamp
+	38, // 11: mooring.v1.Decision.gated_time:type_name -> google.protobuf.Timestamp
+	0,  // 12: mooring.v1.DecisionFilter.kinds:type_name -> mooring.v1.DecisionKind
+	1,  // 13: mooring.v1.DecisionFilter.results:type_name -> mooring.v1.DecisionResult
+	6,  // 14: mooring.v1.ListDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
+	42, // 15: mooring.v1.ListDecisionsRequest.wait:type_name -> google.protobuf.Duration
+	5,  // 16: mooring.v1.ListDecisionsResponse.decisions:type_name -> mooring.v1.Decision
+	6,  // 17: mooring.v1.WatchDecisionsRequest.filter:type_name -> mooring.v1.DecisionFilter
+	5,  // 18: mooring.v1.WatchDecisionsResponse.decisions:type_name -> mooring.v1.Decision
+	5,  // 19: mooring.v1.GetDecisionResponse.decision:type_name -> mooring.v1.Decision
+	43, // 20: mooring.v1.GetDecisionResponse.explanation:type_name -> mooring.v1.ExplainResponse
+	44, // 21: mooring.v1.ExplainAtRequest.answer_form:type_name -> mooring.v1.NodeForm
+	5,  // 22: mooring.v1.ExplainAtResponse.decision:type_name -> mooring.v1.Decision
+	43, // 23: mooring.v1.ExplainAtResponse.explanation:type_name -> mooring.v1.ExplainResponse
+	13, // 24: mooring.v1.ExplainAtStreamRequest.request:type_name -> mooring.v1.ExplainAtRequest
+	14, // 25: mooring.v1.ExplainAtStreamResponse.part:type_name -> mooring.v1.ExplainAtResponse
+	42, // 26: mooring.v1.SummarizeReasonsRequest.window:type_name -> google.protobuf.Duration
+	4,  // 27: mooring.v1.ReasonGroup.reason:type_name -> mooring.v1.NodeRejections
+	1,  // 28: mooring.v1.ReasonGroup.result:type_name -> mooring.v1.DecisionResult
+	39, // 29: mooring.v1.ReasonGroup.examples:type_name -> mooring.v1.PodReference
+	38, // 30: mooring.v1.ReasonGroup.oldest_time:type_name -> google.protobuf.Timestamp
+	38, // 31: mooring.v1.ReasonGroup.newest_time:type_name -> google.protobuf.Timestamp
+	45, // 32: mooring.v1.ReasonGroup.advice:type_name -> mooring.v1.ChangeOption
+	18, // 33: mooring.v1.SummarizeReasonsResponse.groups:type_name -> mooring.v1.ReasonGroup
+	42, // 34: mooring.v1.SummarizeReasonsResponse.window:type_name -> google.protobuf.Duration
+	38, // 35: mooring.v1.PodMoment.time:type_name -> google.protobuf.Timestamp
+	2,  // 36: mooring.v1.PodMoment.kind:type_name -> mooring.v1.PodMomentKind
+	20, // 37: mooring.v1.GetPodHistoryResponse.moments:type_name -> mooring.v1.PodMoment
+	42, // 38: mooring.v1.GetTimeLineRequest.window:type_name -> google.protobuf.Duration
+	37, // 39: mooring.v1.PendingCause.code:type_name -> mooring.v1.ReasonCode
+	38, // 40: mooring.v1.TimeSpan.begin_time:type_name -> google.protobuf.Timestamp
+	42, // 41: mooring.v1.TimeSpan.duration_p50:type_name -> google.protobuf.Duration
+	42, // 42: mooring.v1.TimeSpan.duration_p99:type_name -> google.protobuf.Duration
+	42, // 43: mooring.v1.TimeSpan.wait_p50:type_name -> google.protobuf.Duration
+	42, // 44: mooring.v1.TimeSpan.wait_p99:type_name -> google.protobuf.Duration
+	24, // 45: mooring.v1.TimeSpan.causes:type_name -> mooring.v1.PendingCause
+	25, // 46: mooring.v1.GetTimeLineResponse.spans:type_name -> mooring.v1.TimeSpan
+	38, // 47: mooring.v1.GetTimeLineResponse.first_time:type_name -> google.protobuf.Timestamp
+	41, // 48: mooring.v1.NodeDifference.first_verdict:type_name -> mooring.v1.Verdict
+	41, // 49: mooring.v1.NodeDifference.second_verdict:type_name -> mooring.v1.Verdict
+	28, // 50: mooring.v1.NodeDifference.scores:type_name -> mooring.v1.ScoreDifference
+	5,  // 51: mooring.v1.CompareDecisionsResponse.first:type_name -> mooring.v1.Decision
+	5,  // 52: mooring.v1.CompareDecisionsResponse.second:type_name -> mooring.v1.Decision
+	29, // 53: mooring.v1.CompareDecisionsResponse.nodes:type_name -> mooring.v1.NodeDifference
+	31, // 54: mooring.v1.CompareDecisionsResponse.moved_by:type_name -> mooring.v1.MovedInputs
+	3,  // 55: mooring.v1.ListQueueRequest.places:type_name -> mooring.v1.QueuePlace
+	39, // 56: mooring.v1.QueuedPod.pod:type_name -> mooring.v1.PodReference
+	3,  // 57: mooring.v1.QueuedPod.place:type_name -> mooring.v1.QueuePlace
+	38, // 58: mooring.v1.QueuedPod.added_time:type_name -> google.protobuf.Timestamp
+	38, // 59: mooring.v1.QueuedPod.place_time:type_name -> google.protobuf.Timestamp
+	38, // 60: mooring.v1.QueuedPod.ready_time:type_name -> google.protobuf.Timestamp
+	33, // 61: mooring.v1.QueuedPod.wakes:type_name -> mooring.v1.WakingEvents
+	38, // 62: mooring.v1.QueuedPod.sweep_time:type_name -> google.protobuf.Timestamp
+	3,  // 63: mooring.v1.QueueCount.place:type_name -> mooring.v1.QueuePlace
+	34, // 64: mooring.v1.ListQueueResponse.pods:type_name -> mooring.v1.QueuedPod
+	35, // 65: mooring.v1.ListQueueResponse.counts:type_name -> mooring.v1.QueueCount
+	7,  // 66: mooring.v1.DecisionService.ListDecisions:input_type -> mooring.v1.ListDecisionsRequest
+	9,  // 67: mooring.v1.DecisionService.WatchDecisions:input_type -> mooring.v1.WatchDecisionsRequest
+	11, // 68: mooring.v1.DecisionService.GetDecision:input_type -> mooring.v1.GetDecisionRequest
+	13, // 69: mooring.v1.DecisionService.ExplainAt:input_type -> mooring.v1.ExplainAtRequest
+	15, // 70: mooring.v1.DecisionService.ExplainAtStream:input_type -> mooring.v1.ExplainAtStreamRequest
+	17, // 71: mooring.v1.DecisionService.SummarizeReasons:input_type -> mooring.v1.SummarizeReasonsRequest
+	27, // 72: mooring.v1.DecisionService.CompareDecisions:input_type -> mooring.v1.CompareDecisionsRequest
+	21, // 73: mooring.v1.DecisionService.GetPodHistory:input_type -> mooring.v1.GetPodHistoryRequest
+	23, // 74: mooring.v1.DecisionService.GetTimeLine:input_type -> mooring.v1.GetTimeLineRequest
+	32, // 75: mooring.v1.DecisionService.ListQueue:input_type -> mooring.v1.ListQueueRequest
+	8,  // 76: mooring.v1.DecisionService.ListDecisions:output_type -> mooring.v1.ListDecisionsResponse
+	10, // 77: mooring.v1.DecisionService.WatchDecisions:output_type -> mooring.v1.WatchDecisionsResponse
+	12, // 78: mooring.v1.DecisionService.GetDecision:output_type -> mooring.v1.GetDecisionResponse
+	14, // 79: mooring.v1.DecisionService.ExplainAt:output_type -> mooring.v1.ExplainAtResponse
+	16, // 80: mooring.v1.DecisionService.ExplainAtStream:output_type -> mooring.v1.ExplainAtStreamResponse
+	19, // 81: mooring.v1.DecisionService.SummarizeReasons:output_type -> mooring.v1.SummarizeReasonsResponse
+	30, // 82: mooring.v1.DecisionService.CompareDecisions:output_type -> mooring.v1.CompareDecisionsResponse
+	22, // 83: mooring.v1.DecisionService.GetPodHistory:output_type -> mooring.v1.GetPodHistoryResponse
+	26, // 84: mooring.v1.DecisionService.GetTimeLine:output_type -> mooring.v1.GetTimeLineResponse
+	36, // 85: mooring.v1.DecisionService.ListQueue:output_type -> mooring.v1.ListQueueResponse
+	76, // [76:86] is the sub-list for method output_type
+	66, // [66:76] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_decision_service_proto_init() }
@@ -3554,6 +3578,7 @@ func file_mooring_v1_decision_service_proto_init() {
 	if File_mooring_v1_decision_service_proto != nil {
 		return
 	}
+	file_mooring_v1_findings_proto_init()
 	file_mooring_v1_nodes_proto_init()
 	file_mooring_v1_objects_proto_init()
 	file_mooring_v1_scheduling_service_proto_init()

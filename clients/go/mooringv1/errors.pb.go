@@ -122,6 +122,9 @@ const (
 	// FAILED_PRECONDITION. The pages of a list are kept for a minute, and these are forgotten, or another process has them. List from
 	// the beginning.
 	ErrorReason_ERROR_REASON_PAGE_TOKEN_STALE ErrorReason = 41
+	// UNAVAILABLE. The audit log can't be written, and this server commits nothing without it. Retry at another replica, or with
+	// backoff.
+	ErrorReason_ERROR_REASON_AUDIT_UNWRITABLE ErrorReason = 42
 )
 
 // Enum value maps for ErrorReason.
@@ -169,6 +172,7 @@ var (
 		39: "ERROR_REASON_CONFIGURATION_NOT_FOUND",
 		40: "ERROR_REASON_PLUGIN_UNAVAILABLE",
 		41: "ERROR_REASON_PAGE_TOKEN_STALE",
+		42: "ERROR_REASON_AUDIT_UNWRITABLE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":             0,
@@ -213,6 +217,7 @@ var (
 		"ERROR_REASON_CONFIGURATION_NOT_FOUND": 39,
 		"ERROR_REASON_PLUGIN_UNAVAILABLE":      40,
 		"ERROR_REASON_PAGE_TOKEN_STALE":        41,
+		"ERROR_REASON_AUDIT_UNWRITABLE":        42,
 	}
 )
 
@@ -384,7 +389,7 @@ const file_mooring_v1_errors_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"H\n" +
 	"\x0eFieldViolation\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription*\x92\v\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription*\xb5\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_REQUEST_INVALID\x10\x01\x12\x1e\n" +
@@ -428,7 +433,8 @@ const file_mooring_v1_errors_proto_rawDesc = "" +
 	"$ERROR_REASON_DECISION_NOT_REPEATABLE\x10&\x12(\n" +
 	"$ERROR_REASON_CONFIGURATION_NOT_FOUND\x10'\x12#\n" +
 	"\x1fERROR_REASON_PLUGIN_UNAVAILABLE\x10(\x12!\n" +
-	"\x1dERROR_REASON_PAGE_TOKEN_STALE\x10)B\x92\x01\n" +
+	"\x1dERROR_REASON_PAGE_TOKEN_STALE\x10)\x12!\n" +
+	"\x1dERROR_REASON_AUDIT_UNWRITABLE\x10*B\x92\x01\n" +
 	"\x0edev.mooring.v1B\vErrorsProtoP\x01Z*mooring.dev/go/mooring/mooringv1;mooringv1\xa2\x02\x03MXX\xaa\x02\n" +
 	"Mooring.V1\xca\x02\n" +
 	"Mooring\\V1\xe2\x02\x16Mooring\\V1\\GPBMetadata\xea\x02\vMooring::V1b\x06proto3"

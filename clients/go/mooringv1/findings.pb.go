@@ -249,6 +249,28 @@ const (
 	ReasonCode_REASON_CODE_DEVICE_COUNTERS_SHORT ReasonCode = 44
 	// A device that claims share has too little capacity left.
 	ReasonCode_REASON_CODE_DEVICE_CAPACITY_SHORT ReasonCode = 45
+	// The pod's group has no place where enough of its pods fit together.
+	ReasonCode_REASON_CODE_GROUP_DOES_NOT_FIT ReasonCode = 46
+	// No node has the label whose values are the topology domains of the pod's group.
+	ReasonCode_REASON_CODE_GROUP_DOMAIN_MISSING ReasonCode = 47
+	// An extender rejects the node.
+	ReasonCode_REASON_CODE_EXTENDER_REJECTS ReasonCode = 48
+	// The pod's preemption policy is Never.
+	ReasonCode_REASON_CODE_PREEMPTION_FORBIDDEN ReasonCode = 49
+	// A pod that was preempted for this one still terminates.
+	ReasonCode_REASON_CODE_PREEMPTION_UNDER_WAY ReasonCode = 50
+	// The node would reject the pod without its other pods too.
+	ReasonCode_REASON_CODE_PREEMPTION_NOT_HELPFUL ReasonCode = 51
+	// No pod of the node is less important.
+	ReasonCode_REASON_CODE_PREEMPTION_WITHOUT_VICTIMS ReasonCode = 52
+	// The pod would not fit without the less important pods of the node either.
+	ReasonCode_REASON_CODE_PREEMPTION_NOT_ENOUGH ReasonCode = 53
+	// The pod would fit without these pods of the node, but room on another node costs less.
+	ReasonCode_REASON_CODE_PREEMPTION_COSTS_MORE ReasonCode = 54
+	// A ResourceClaim of the pod does not exist.
+	ReasonCode_REASON_CODE_RESOURCE_CLAIM_NOT_FOUND ReasonCode = 55
+	// The device class of a request does not exist.
+	ReasonCode_REASON_CODE_DEVICE_CLASS_NOT_FOUND ReasonCode = 56
 )
 
 // Enum value maps for ReasonCode.
@@ -300,6 +322,17 @@ var (
 		43: "REASON_CODE_DEVICES_TAKEN",
 		44: "REASON_CODE_DEVICE_COUNTERS_SHORT",
 		45: "REASON_CODE_DEVICE_CAPACITY_SHORT",
+		46: "REASON_CODE_GROUP_DOES_NOT_FIT",
+		47: "REASON_CODE_GROUP_DOMAIN_MISSING",
+		48: "REASON_CODE_EXTENDER_REJECTS",
+		49: "REASON_CODE_PREEMPTION_FORBIDDEN",
+		50: "REASON_CODE_PREEMPTION_UNDER_WAY",
+		51: "REASON_CODE_PREEMPTION_NOT_HELPFUL",
+		52: "REASON_CODE_PREEMPTION_WITHOUT_VICTIMS",
+		53: "REASON_CODE_PREEMPTION_NOT_ENOUGH",
+		54: "REASON_CODE_PREEMPTION_COSTS_MORE",
+		55: "REASON_CODE_RESOURCE_CLAIM_NOT_FOUND",
+		56: "REASON_CODE_DEVICE_CLASS_NOT_FOUND",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":                  0,
@@ -348,6 +381,17 @@ var (
 		"REASON_CODE_DEVICES_TAKEN":                43,
 		"REASON_CODE_DEVICE_COUNTERS_SHORT":        44,
 		"REASON_CODE_DEVICE_CAPACITY_SHORT":        45,
+		"REASON_CODE_GROUP_DOES_NOT_FIT":           46,
+		"REASON_CODE_GROUP_DOMAIN_MISSING":         47,
+		"REASON_CODE_EXTENDER_REJECTS":             48,
+		"REASON_CODE_PREEMPTION_FORBIDDEN":         49,
+		"REASON_CODE_PREEMPTION_UNDER_WAY":         50,
+		"REASON_CODE_PREEMPTION_NOT_HELPFUL":       51,
+		"REASON_CODE_PREEMPTION_WITHOUT_VICTIMS":   52,
+		"REASON_CODE_PREEMPTION_NOT_ENOUGH":        53,
+		"REASON_CODE_PREEMPTION_COSTS_MORE":        54,
+		"REASON_CODE_RESOURCE_CLAIM_NOT_FOUND":     55,
+		"REASON_CODE_DEVICE_CLASS_NOT_FOUND":       56,
 	}
 )
 
@@ -887,7 +931,7 @@ const file_mooring_v1_findings_proto_rawDesc = "" +
 	"\x16SUBJECT_KIND_POD_GROUP\x10\x12\x12\x19\n" +
 	"\x15SUBJECT_KIND_EXTENDER\x10\x13\x12\x16\n" +
 	"\x12SUBJECT_KIND_FIELD\x10\x14\x12\x17\n" +
-	"\x13SUBJECT_KIND_VICTIM\x10\x15*\x91\r\n" +
+	"\x13SUBJECT_KIND_VICTIM\x10\x15*\xbd\x10\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12%\n" +
@@ -936,7 +980,18 @@ const file_mooring_v1_findings_proto_rawDesc = "" +
 	"\x1bREASON_CODE_DEVICES_TAINTED\x10*\x12\x1d\n" +
 	"\x19REASON_CODE_DEVICES_TAKEN\x10+\x12%\n" +
 	"!REASON_CODE_DEVICE_COUNTERS_SHORT\x10,\x12%\n" +
-	"!REASON_CODE_DEVICE_CAPACITY_SHORT\x10-*\xfb\x01\n" +
+	"!REASON_CODE_DEVICE_CAPACITY_SHORT\x10-\x12\"\n" +
+	"\x1eREASON_CODE_GROUP_DOES_NOT_FIT\x10.\x12$\n" +
+	" REASON_CODE_GROUP_DOMAIN_MISSING\x10/\x12 \n" +
+	"\x1cREASON_CODE_EXTENDER_REJECTS\x100\x12$\n" +
+	" REASON_CODE_PREEMPTION_FORBIDDEN\x101\x12$\n" +
+	" REASON_CODE_PREEMPTION_UNDER_WAY\x102\x12&\n" +
+	"\"REASON_CODE_PREEMPTION_NOT_HELPFUL\x103\x12*\n" +
+	"&REASON_CODE_PREEMPTION_WITHOUT_VICTIMS\x104\x12%\n" +
+	"!REASON_CODE_PREEMPTION_NOT_ENOUGH\x105\x12%\n" +
+	"!REASON_CODE_PREEMPTION_COSTS_MORE\x106\x12(\n" +
+	"$REASON_CODE_RESOURCE_CLAIM_NOT_FOUND\x107\x12&\n" +
+	"\"REASON_CODE_DEVICE_CLASS_NOT_FOUND\x108*\xfb\x01\n" +
 	"\n" +
 	"HolderKind\x12\x1b\n" +
 	"\x17HOLDER_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +

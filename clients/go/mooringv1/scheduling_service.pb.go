@@ -3112,9 +3112,12 @@ type ExplainResponse struct {
 	OtherPendingCount uint32 `protobuf:"varint,26,opt,name=other_pending_count,json=otherPendingCount,proto3" json:"other_pending_count,omitempty"`
 	// What the plugins found that reject the pod or the nodes. Absent if nothing is rejected, and in explanations that were kept
 	// since the decision.
-	Findings      *Findings `protobuf:"bytes,27,opt,name=findings,proto3" json:"findings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Findings *Findings `protobuf:"bytes,27,opt,name=findings,proto3" json:"findings,omitempty"`
+	// If no node takes the pod: why preemption does not help, or, on the nodes that are not chosen for it, why another one is.
+	// Absent in explanations that were kept since the decision.
+	PreemptionFindings *Findings `protobuf:"bytes,28,opt,name=preemption_findings,json=preemptionFindings,proto3" json:"preemption_findings,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *ExplainResponse) Reset() {
@@ -3332,6 +3335,13 @@ func (x *ExplainResponse) GetOtherPendingCount() uint32 {
 func (x *ExplainResponse) GetFindings() *Findings {
 	if x != nil {
 		return x.Findings
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetPreemptionFindings() *Findings {
+	if x != nil {
+		return x.PreemptionFindings
 	}
 	return nil
 }
@@ -3867,7 +3877,7 @@ const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\fNominatedPod\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.mooring.v1.PodReferenceR\x03pod\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\x05R\bpriority\x12\x1a\n" +
-	"\bposition\x18\x03 \x01(\rR\bposition\"\xa5\n" +
+	"\bposition\x18\x03 \x01(\rR\bposition\"\xec\n" +
 	"\n" +
 	"\x0fExplainResponse\x126\n" +
 	"\n" +
@@ -3905,7 +3915,8 @@ const file_mooring_v1_scheduling_service_proto_rawDesc = "" +
 	"\totherwise\x18\x18 \x01(\v2\x13.mooring.v1.VerdictR\totherwise\x122\n" +
 	"\x12otherwise_position\x18\x19 \x01(\rH\x01R\x11otherwisePosition\x88\x01\x01\x12.\n" +
 	"\x13other_pending_count\x18\x1a \x01(\rR\x11otherPendingCount\x120\n" +
-	"\bfindings\x18\x1b \x01(\v2\x14.mooring.v1.FindingsR\bfindingsB\x14\n" +
+	"\bfindings\x18\x1b \x01(\v2\x14.mooring.v1.FindingsR\bfindings\x12E\n" +
+	"\x13preemption_findings\x18\x1c \x01(\v2\x14.mooring.v1.FindingsR\x12preemptionFindingsB\x14\n" +
 	"\x12_selected_positionB\x15\n" +
 	"\x13_otherwise_position\"J\n" +
 	"\x13FilterStreamRequest\x123\n" +
@@ -4117,47 +4128,48 @@ var file_mooring_v1_scheduling_service_proto_depIdxs = []int32{
 	31,  // 84: mooring.v1.ExplainResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
 	52,  // 85: mooring.v1.ExplainResponse.otherwise:type_name -> mooring.v1.Verdict
 	58,  // 86: mooring.v1.ExplainResponse.findings:type_name -> mooring.v1.Findings
-	2,   // 87: mooring.v1.FilterStreamRequest.request:type_name -> mooring.v1.FilterRequest
-	3,   // 88: mooring.v1.FilterStreamResponse.part:type_name -> mooring.v1.FilterResponse
-	4,   // 89: mooring.v1.ScoreStreamRequest.request:type_name -> mooring.v1.ScoreRequest
-	5,   // 90: mooring.v1.ScoreStreamResponse.part:type_name -> mooring.v1.ScoreResponse
-	35,  // 91: mooring.v1.ExplainStreamRequest.request:type_name -> mooring.v1.ExplainRequest
-	40,  // 92: mooring.v1.ExplainStreamResponse.part:type_name -> mooring.v1.ExplainResponse
-	2,   // 93: mooring.v1.SchedulingService.Filter:input_type -> mooring.v1.FilterRequest
-	4,   // 94: mooring.v1.SchedulingService.Score:input_type -> mooring.v1.ScoreRequest
-	6,   // 95: mooring.v1.SchedulingService.NormalizeScore:input_type -> mooring.v1.NormalizeScoreRequest
-	8,   // 96: mooring.v1.SchedulingService.Bind:input_type -> mooring.v1.BindRequest
-	12,  // 97: mooring.v1.SchedulingService.Schedule:input_type -> mooring.v1.ScheduleRequest
-	15,  // 98: mooring.v1.SchedulingService.ScheduleGroups:input_type -> mooring.v1.ScheduleGroupsRequest
-	21,  // 99: mooring.v1.SchedulingService.Reserve:input_type -> mooring.v1.ReserveRequest
-	23,  // 100: mooring.v1.SchedulingService.Unreserve:input_type -> mooring.v1.UnreserveRequest
-	25,  // 101: mooring.v1.SchedulingService.UnreserveMany:input_type -> mooring.v1.UnreserveManyRequest
-	28,  // 102: mooring.v1.SchedulingService.ListReservations:input_type -> mooring.v1.ListReservationsRequest
-	33,  // 103: mooring.v1.SchedulingService.Preempt:input_type -> mooring.v1.PreemptRequest
-	35,  // 104: mooring.v1.SchedulingService.Explain:input_type -> mooring.v1.ExplainRequest
-	41,  // 105: mooring.v1.SchedulingService.FilterStream:input_type -> mooring.v1.FilterStreamRequest
-	43,  // 106: mooring.v1.SchedulingService.ScoreStream:input_type -> mooring.v1.ScoreStreamRequest
-	45,  // 107: mooring.v1.SchedulingService.ExplainStream:input_type -> mooring.v1.ExplainStreamRequest
-	3,   // 108: mooring.v1.SchedulingService.Filter:output_type -> mooring.v1.FilterResponse
-	5,   // 109: mooring.v1.SchedulingService.Score:output_type -> mooring.v1.ScoreResponse
-	7,   // 110: mooring.v1.SchedulingService.NormalizeScore:output_type -> mooring.v1.NormalizeScoreResponse
-	9,   // 111: mooring.v1.SchedulingService.Bind:output_type -> mooring.v1.BindResponse
-	13,  // 112: mooring.v1.SchedulingService.Schedule:output_type -> mooring.v1.ScheduleResponse
-	20,  // 113: mooring.v1.SchedulingService.ScheduleGroups:output_type -> mooring.v1.ScheduleGroupsResponse
-	22,  // 114: mooring.v1.SchedulingService.Reserve:output_type -> mooring.v1.ReserveResponse
-	24,  // 115: mooring.v1.SchedulingService.Unreserve:output_type -> mooring.v1.UnreserveResponse
-	27,  // 116: mooring.v1.SchedulingService.UnreserveMany:output_type -> mooring.v1.UnreserveManyResponse
-	30,  // 117: mooring.v1.SchedulingService.ListReservations:output_type -> mooring.v1.ListReservationsResponse
-	34,  // 118: mooring.v1.SchedulingService.Preempt:output_type -> mooring.v1.PreemptResponse
-	40,  // 119: mooring.v1.SchedulingService.Explain:output_type -> mooring.v1.ExplainResponse
-	42,  // 120: mooring.v1.SchedulingService.FilterStream:output_type -> mooring.v1.FilterStreamResponse
-	44,  // 121: mooring.v1.SchedulingService.ScoreStream:output_type -> mooring.v1.ScoreStreamResponse
-	46,  // 122: mooring.v1.SchedulingService.ExplainStream:output_type -> mooring.v1.ExplainStreamResponse
-	108, // [108:123] is the sub-list for method output_type
-	93,  // [93:108] is the sub-list for method input_type
-	93,  // [93:93] is the sub-list for extension type_name
-	93,  // [93:93] is the sub-list for extension extendee
-	0,   // [0:93] is the sub-list for field type_name
+	58,  // 87: mooring.v1.ExplainResponse.preemption_findings:type_name -> mooring.v1.Findings
+	2,   // 88: mooring.v1.FilterStreamRequest.request:type_name -> mooring.v1.FilterRequest
+	3,   // 89: mooring.v1.FilterStreamResponse.part:type_name -> mooring.v1.FilterResponse
+	4,   // 90: mooring.v1.ScoreStreamRequest.request:type_name -> mooring.v1.ScoreRequest
+	5,   // 91: mooring.v1.ScoreStreamResponse.part:type_name -> mooring.v1.ScoreResponse
+	35,  // 92: mooring.v1.ExplainStreamRequest.request:type_name -> mooring.v1.ExplainRequest
+	40,  // 93: mooring.v1.ExplainStreamResponse.part:type_name -> mooring.v1.ExplainResponse
+	2,   // 94: mooring.v1.SchedulingService.Filter:input_type -> mooring.v1.FilterRequest
+	4,   // 95: mooring.v1.SchedulingService.Score:input_type -> mooring.v1.ScoreRequest
+	6,   // 96: mooring.v1.SchedulingService.NormalizeScore:input_type -> mooring.v1.NormalizeScoreRequest
+	8,   // 97: mooring.v1.SchedulingService.Bind:input_type -> mooring.v1.BindRequest
+	12,  // 98: mooring.v1.SchedulingService.Schedule:input_type -> mooring.v1.ScheduleRequest
+	15,  // 99: mooring.v1.SchedulingService.ScheduleGroups:input_type -> mooring.v1.ScheduleGroupsRequest
+	21,  // 100: mooring.v1.SchedulingService.Reserve:input_type -> mooring.v1.ReserveRequest
+	23,  // 101: mooring.v1.SchedulingService.Unreserve:input_type -> mooring.v1.UnreserveRequest
+	25,  // 102: mooring.v1.SchedulingService.UnreserveMany:input_type -> mooring.v1.UnreserveManyRequest
+	28,  // 103: mooring.v1.SchedulingService.ListReservations:input_type -> mooring.v1.ListReservationsRequest
+	33,  // 104: mooring.v1.SchedulingService.Preempt:input_type -> mooring.v1.PreemptRequest
+	35,  // 105: mooring.v1.SchedulingService.Explain:input_type -> mooring.v1.ExplainRequest
+	41,  // 106: mooring.v1.SchedulingService.FilterStream:input_type -> mooring.v1.FilterStreamRequest
+	43,  // 107: mooring.v1.SchedulingService.ScoreStream:input_type -> mooring.v1.ScoreStreamRequest
+	45,  // 108: mooring.v1.SchedulingService.ExplainStream:input_type -> mooring.v1.ExplainStreamRequest
+	3,   // 109: mooring.v1.SchedulingService.Filter:output_type -> mooring.v1.FilterResponse
+	5,   // 110: mooring.v1.SchedulingService.Score:output_type -> mooring.v1.ScoreResponse
+	7,   // 111: mooring.v1.SchedulingService.NormalizeScore:output_type -> mooring.v1.NormalizeScoreResponse
+	9,   // 112: mooring.v1.SchedulingService.Bind:output_type -> mooring.v1.BindResponse
+	13,  // 113: mooring.v1.SchedulingService.Schedule:output_type -> mooring.v1.ScheduleResponse
+	20,  // 114: mooring.v1.SchedulingService.ScheduleGroups:output_type -> mooring.v1.ScheduleGroupsResponse
+	22,  // 115: mooring.v1.SchedulingService.Reserve:output_type -> mooring.v1.ReserveResponse
+	24,  // 116: mooring.v1.SchedulingService.Unreserve:output_type -> mooring.v1.UnreserveResponse
+	27,  // 117: mooring.v1.SchedulingService.UnreserveMany:output_type -> mooring.v1.UnreserveManyResponse
+	30,  // 118: mooring.v1.SchedulingService.ListReservations:output_type -> mooring.v1.ListReservationsResponse
+	34,  // 119: mooring.v1.SchedulingService.Preempt:output_type -> mooring.v1.PreemptResponse
+	40,  // 120: mooring.v1.SchedulingService.Explain:output_type -> mooring.v1.ExplainResponse
+	42,  // 121: mooring.v1.SchedulingService.FilterStream:output_type -> mooring.v1.FilterStreamResponse
+	44,  // 122: mooring.v1.SchedulingService.ScoreStream:output_type -> mooring.v1.ScoreStreamResponse
+	46,  // 123: mooring.v1.SchedulingService.ExplainStream:output_type -> mooring.v1.ExplainStreamResponse
+	109, // [109:124] is the sub-list for method output_type
+	94,  // [94:109] is the sub-list for method input_type
+	94,  // [94:94] is the sub-list for extension type_name
+	94,  // [94:94] is the sub-list for extension extendee
+	0,   // [0:94] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_scheduling_service_proto_init() }

@@ -485,7 +485,7 @@ func (x *ConfigureResponse) GetFaults() []*ConfigureResponse_ArgumentFault {
 	return nil
 }
 
-// One value of a pod. Objects and lists are JSON documents; true and false are 1 and 0. Not set: the pod has none.
+// One value of a pod. Objects and lists are JSON documents, true and false are "true" and "false". Not set: the pod has none.
 type PodValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The value.

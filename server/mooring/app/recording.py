@@ -21,6 +21,7 @@ from mooring.cluster.sources import KubernetesSource
 from mooring.config.show import dump, plain
 from mooring.decisions.decisions import Decisions
 from mooring.framework.errors import InvalidArgumentError
+from mooring.plugin_hosts.hosts import connections
 from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder
 from mooring.service.wire.decision_messages import write_decision
 from mooring.telemetry.metrics import Metrics
@@ -113,6 +114,10 @@ def header_of(
         feature_gates=dict(engine.feature_gates),
         configuration=dump(plain(core.configuration.document, hide=True)) if engine.config else "",
         scheduler=scheduler,
+        plugin_hosts=[
+            pb.RecordedPluginHost(address=each.options.address, host_version=each.described.host_version)
+            for each in connections()
+        ],
     )
 
 

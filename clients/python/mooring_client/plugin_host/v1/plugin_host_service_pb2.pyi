@@ -283,7 +283,7 @@ Global___ConfigureResponse: _TypeAlias = ConfigureResponse  # noqa: Y015
 
 @_typing.final
 class PodValue(_message.Message):
-    """One value of a pod. Objects and lists are JSON documents; true and false are 1 and 0. Not set: the pod has none."""
+    """One value of a pod. Objects and lists are JSON documents, true and false are "true" and "false". Not set: the pod has none."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

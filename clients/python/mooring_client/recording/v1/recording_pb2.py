@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from mooring_client.v1 import decision_service_pb2 as mooring_dot_v1_dot_decision__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$mooring/recording/v1/recording.proto\x12\x14mooring.recording.v1\x1a!mooring/v1/decision_service.proto\"\xfe\x03\n\x0eRecordingEntry\x12\x13\n\x0btime_micros\x18\x01 \x01(\x03\x12\x15\n\rstate_version\x18\x02 \x01(\x04\x12\x37\n\x06header\x18\x03 \x01(\x0b\x32%.mooring.recording.v1.RecordingHeaderH\x00\x12:\n\x08template\x18\x04 \x01(\x0b\x32&.mooring.recording.v1.PodTemplateEntryH\x00\x12-\n\x03pod\x18\x05 \x01(\x0b\x32\x1e.mooring.recording.v1.PodEntryH\x00\x12\x33\n\x06object\x18\x06 \x01(\x0b\x32!.mooring.recording.v1.ObjectEntryH\x00\x12\x35\n\x07removal\x18\x07 \x01(\x0b\x32\".mooring.recording.v1.RemovalEntryH\x00\x12\x37\n\x08\x64\x65\x63ision\x18\x08 \x01(\x0b\x32#.mooring.recording.v1.DecisionEntryH\x00\x12-\n\x03gap\x18\t \x01(\x0b\x32\x1e.mooring.recording.v1.GapEntryH\x00\x12=\n\x0e\x63heckpoint_end\x18\n \x01(\x0b\x32#.mooring.recording.v1.CheckpointEndH\x00\x42\t\n\x07\x63ontent\"\xd9\x02\n\x0fRecordingHeader\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\r\x12\x14\n\x0crecording_id\x18\x02 \x01(\t\x12\x17\n\x0fmooring_version\x18\x03 \x01(\t\x12\x14\n\x0ckube_version\x18\x04 \x01(\t\x12N\n\rfeature_gates\x18\x05 \x03(\x0b\x32\x37.mooring.recording.v1.RecordingHeader.FeatureGatesEntry\x12\x15\n\rconfiguration\x18\x06 \x01(\t\x12\x11\n\tcontinues\x18\x07 \x01(\x08\x12:\n\tscheduler\x18\x08 \x01(\x0e\x32\'.mooring.recording.v1.RecordedScheduler\x1a\x33\n\x11\x46\x65\x61tureGatesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x08:\x02\x38\x01\"4\n\x10PodTemplateEntry\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x10\n\x08pod_json\x18\x02 \x01(\x0c\"\xc1\x01\n\x08PodEntry\x12\x17\n\x0ftemplate_number\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x18\n\x10resource_version\x18\x04 \x01(\t\x12\x0c\n\x04node\x18\x05 \x01(\t\x12\x10\n\x03row\x18\x06 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61ssumed\x18\x07 \x01(\x08\x12\x1a\n\x12\x63reation_timestamp\x18\x08 \x01(\t\x12\x12\n\nstart_time\x18\t \x01(\tB\x06\n\x04_row\"=\n\x0bObjectEntry\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x13\n\x0bobject_json\x18\x02 \x01(\x0c\x12\x0b\n\x03row\x18\x03 \x01(\r\"W\n\x0cRemovalEntry\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x0b\n\x03row\x18\x05 \x01(\r\"\x9e\x01\n\rDecisionEntry\x12&\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32\x14.mooring.v1.Decision\x12+\n\x03pod\x18\x02 \x01(\x0b\x32\x1e.mooring.recording.v1.PodEntry\x12\x15\n\rearlier_count\x18\x03 \x01(\r\x12\r\n\x05start\x18\x04 \x01(\x04\x12\x12\n\nrepeatable\x18\x05 \x01(\x08\"H\n\x08GapEntry\x12\x14\n\x0c\x63hange_count\x18\x01 \x01(\x04\x12\x16\n\x0e\x64\x65\x63ision_count\x18\x02 \x01(\x04\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x0f\n\rCheckpointEnd*x\n\x11RecordedScheduler\x12\"\n\x1eRECORDED_SCHEDULER_UNSPECIFIED\x10\x00\x12\x1e\n\x1aRECORDED_SCHEDULER_MOORING\x10\x01\x12\x1f\n\x1bRECORDED_SCHEDULER_OBSERVED\x10\x02\x42N\n\x18\x64\x65v.mooring.recording.v1P\x01Z0mooring.dev/api/mooring/recording/v1;recordingv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$mooring/recording/v1/recording.proto\x12\x14mooring.recording.v1\x1a!mooring/v1/decision_service.proto\"\xfe\x03\n\x0eRecordingEntry\x12\x13\n\x0btime_micros\x18\x01 \x01(\x03\x12\x15\n\rstate_version\x18\x02 \x01(\x04\x12\x37\n\x06header\x18\x03 \x01(\x0b\x32%.mooring.recording.v1.RecordingHeaderH\x00\x12:\n\x08template\x18\x04 \x01(\x0b\x32&.mooring.recording.v1.PodTemplateEntryH\x00\x12-\n\x03pod\x18\x05 \x01(\x0b\x32\x1e.mooring.recording.v1.PodEntryH\x00\x12\x33\n\x06object\x18\x06 \x01(\x0b\x32!.mooring.recording.v1.ObjectEntryH\x00\x12\x35\n\x07removal\x18\x07 \x01(\x0b\x32\".mooring.recording.v1.RemovalEntryH\x00\x12\x37\n\x08\x64\x65\x63ision\x18\x08 \x01(\x0b\x32#.mooring.recording.v1.DecisionEntryH\x00\x12-\n\x03gap\x18\t \x01(\x0b\x32\x1e.mooring.recording.v1.GapEntryH\x00\x12=\n\x0e\x63heckpoint_end\x18\n \x01(\x0b\x32#.mooring.recording.v1.CheckpointEndH\x00\x42\t\n\x07\x63ontent\"\x99\x03\n\x0fRecordingHeader\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\r\x12\x14\n\x0crecording_id\x18\x02 \x01(\t\x12\x17\n\x0fmooring_version\x18\x03 \x01(\t\x12\x14\n\x0ckube_version\x18\x04 \x01(\t\x12N\n\rfeature_gates\x18\x05 \x03(\x0b\x32\x37.mooring.recording.v1.RecordingHeader.FeatureGatesEntry\x12\x15\n\rconfiguration\x18\x06 \x01(\t\x12\x11\n\tcontinues\x18\x07 \x01(\x08\x12:\n\tscheduler\x18\x08 \x01(\x0e\x32\'.mooring.recording.v1.RecordedScheduler\x12>\n\x0cplugin_hosts\x18\t \x03(\x0b\x32(.mooring.recording.v1.RecordedPluginHost\x1a\x33\n\x11\x46\x65\x61tureGatesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x08:\x02\x38\x01\";\n\x12RecordedPluginHost\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\t\x12\x14\n\x0chost_version\x18\x02 \x01(\t\"4\n\x10PodTemplateEntry\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x10\n\x08pod_json\x18\x02 \x01(\x0c\"\xc1\x01\n\x08PodEntry\x12\x17\n\x0ftemplate_number\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03uid\x18\x03 \x01(\t\x12\x18\n\x10resource_version\x18\x04 \x01(\t\x12\x0c\n\x04node\x18\x05 \x01(\t\x12\x10\n\x03row\x18\x06 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61ssumed\x18\x07 \x01(\x08\x12\x1a\n\x12\x63reation_timestamp\x18\x08 \x01(\t\x12\x12\n\nstart_time\x18\t \x01(\tB\x06\n\x04_row\"=\n\x0bObjectEntry\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x13\n\x0bobject_json\x18\x02 \x01(\x0c\x12\x0b\n\x03row\x18\x03 \x01(\r\"W\n\x0cRemovalEntry\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x0b\n\x03row\x18\x05 \x01(\r\"\x9e\x01\n\rDecisionEntry\x12&\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0b\x32\x14.mooring.v1.Decision\x12+\n\x03pod\x18\x02 \x01(\x0b\x32\x1e.mooring.recording.v1.PodEntry\x12\x15\n\rearlier_count\x18\x03 \x01(\r\x12\r\n\x05start\x18\x04 \x01(\x04\x12\x12\n\nrepeatable\x18\x05 \x01(\x08\"H\n\x08GapEntry\x12\x14\n\x0c\x63hange_count\x18\x01 \x01(\x04\x12\x16\n\x0e\x64\x65\x63ision_count\x18\x02 \x01(\x04\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x0f\n\rCheckpointEnd*x\n\x11RecordedScheduler\x12\"\n\x1eRECORDED_SCHEDULER_UNSPECIFIED\x10\x00\x12\x1e\n\x1aRECORDED_SCHEDULER_MOORING\x10\x01\x12\x1f\n\x1bRECORDED_SCHEDULER_OBSERVED\x10\x02\x42N\n\x18\x64\x65v.mooring.recording.v1P\x01Z0mooring.dev/api/mooring/recording/v1;recordingv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,26 +35,28 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\030dev.mooring.recording.v1P\001Z0mooring.dev/api/mooring/recording/v1;recordingv1'
   _globals['_RECORDINGHEADER_FEATUREGATESENTRY']._loaded_options = None
   _globals['_RECORDINGHEADER_FEATUREGATESENTRY']._serialized_options = b'8\001'
-  _globals['_RECORDEDSCHEDULER']._serialized_start=1612
-  _globals['_RECORDEDSCHEDULER']._serialized_end=1732
+  _globals['_RECORDEDSCHEDULER']._serialized_start=1737
+  _globals['_RECORDEDSCHEDULER']._serialized_end=1857
   _globals['_RECORDINGENTRY']._serialized_start=98
   _globals['_RECORDINGENTRY']._serialized_end=608
   _globals['_RECORDINGHEADER']._serialized_start=611
-  _globals['_RECORDINGHEADER']._serialized_end=956
-  _globals['_RECORDINGHEADER_FEATUREGATESENTRY']._serialized_start=905
-  _globals['_RECORDINGHEADER_FEATUREGATESENTRY']._serialized_end=956
-  _globals['_PODTEMPLATEENTRY']._serialized_start=958
-  _globals['_PODTEMPLATEENTRY']._serialized_end=1010
-  _globals['_PODENTRY']._serialized_start=1013
-  _globals['_PODENTRY']._serialized_end=1206
-  _globals['_OBJECTENTRY']._serialized_start=1208
-  _globals['_OBJECTENTRY']._serialized_end=1269
-  _globals['_REMOVALENTRY']._serialized_start=1271
-  _globals['_REMOVALENTRY']._serialized_end=1358
-  _globals['_DECISIONENTRY']._serialized_start=1361
-  _globals['_DECISIONENTRY']._serialized_end=1519
-  _globals['_GAPENTRY']._serialized_start=1521
-  _globals['_GAPENTRY']._serialized_end=1593
-  _globals['_CHECKPOINTEND']._serialized_start=1595
-  _globals['_CHECKPOINTEND']._serialized_end=1610
+  _globals['_RECORDINGHEADER']._serialized_end=1020
+  _globals['_RECORDINGHEADER_FEATUREGATESENTRY']._serialized_start=969
+  _globals['_RECORDINGHEADER_FEATUREGATESENTRY']._serialized_end=1020
+  _globals['_RECORDEDPLUGINHOST']._serialized_start=1022
+  _globals['_RECORDEDPLUGINHOST']._serialized_end=1081
+  _globals['_PODTEMPLATEENTRY']._serialized_start=1083
+  _globals['_PODTEMPLATEENTRY']._serialized_end=1135
+  _globals['_PODENTRY']._serialized_start=1138
+  _globals['_PODENTRY']._serialized_end=1331
+  _globals['_OBJECTENTRY']._serialized_start=1333
+  _globals['_OBJECTENTRY']._serialized_end=1394
+  _globals['_REMOVALENTRY']._serialized_start=1396
+  _globals['_REMOVALENTRY']._serialized_end=1483
+  _globals['_DECISIONENTRY']._serialized_start=1486
+  _globals['_DECISIONENTRY']._serialized_end=1644
+  _globals['_GAPENTRY']._serialized_start=1646
+  _globals['_GAPENTRY']._serialized_end=1718
+  _globals['_CHECKPOINTEND']._serialized_start=1720
+  _globals['_CHECKPOINTEND']._serialized_end=1735
 # @@protoc_insertion_point(module_scope)

@@ -156,6 +156,7 @@ class RecordingHeader(_message.Message):
     CONFIGURATION_FIELD_NUMBER: _builtins.int
     CONTINUES_FIELD_NUMBER: _builtins.int
     SCHEDULER_FIELD_NUMBER: _builtins.int
+    PLUGIN_HOSTS_FIELD_NUMBER: _builtins.int
     format_version: _builtins.int
     """The version of the format; a reader rejects those that it doesn't know. 1."""
     recording_id: _builtins.str
@@ -174,6 +175,10 @@ class RecordingHeader(_message.Message):
     def feature_gates(self) -> _containers.ScalarMap[_builtins.str, _builtins.bool]:
         """The feature gates that differ from the release's defaults."""
 
+    @_builtins.property
+    def plugin_hosts(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecordedPluginHost]:
+        """The hosts of plugins that it asks, as they were when the file began."""
+
     def __init__(
         self,
         *,
@@ -185,14 +190,41 @@ class RecordingHeader(_message.Message):
         configuration: _builtins.str = ...,
         continues: _builtins.bool = ...,
         scheduler: Global___RecordedScheduler.ValueType = ...,
+        plugin_hosts: _abc.Iterable[Global___RecordedPluginHost] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration", b"configuration", "continues", b"continues", "feature_gates", b"feature_gates", "format_version", b"format_version", "kube_version", b"kube_version", "mooring_version", b"mooring_version", "recording_id", b"recording_id", "scheduler", b"scheduler"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration", b"configuration", "continues", b"continues", "feature_gates", b"feature_gates", "format_version", b"format_version", "kube_version", b"kube_version", "mooring_version", b"mooring_version", "plugin_hosts", b"plugin_hosts", "recording_id", b"recording_id", "scheduler", b"scheduler"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RecordingHeader: _TypeAlias = RecordingHeader  # noqa: Y015
+
+@_typing.final
+class RecordedPluginHost(_message.Message):
+    """A host of plugins: decisions depend on its answers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    HOST_VERSION_FIELD_NUMBER: _builtins.int
+    address: _builtins.str
+    """Its address."""
+    host_version: _builtins.str
+    """The version of its code, as it described itself."""
+    def __init__(
+        self,
+        *,
+        address: _builtins.str = ...,
+        host_version: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "host_version", b"host_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecordedPluginHost: _TypeAlias = RecordedPluginHost  # noqa: Y015
 
 @_typing.final
 class PodTemplateEntry(_message.Message):
