@@ -51,8 +51,7 @@ def test_a_new_host_is_built_and_decides(
     for command in (get, test):
         done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    socket = tmp_path / "host.sock"
-    run = run.replace("/tmp/gpu-rack.sock", str(socket))
+    socket = folder / "host.sock"
     process = subprocess.Popen(f"exec {run}", shell=True, cwd=folder)
     try:
         until(socket.exists)

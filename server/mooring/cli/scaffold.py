@@ -66,7 +66,7 @@ CONFIG = yaml.safe_load((Path(__file__).parent.parent / "config.yaml").read_text
 
 
 _HOST_CONFIG = (
-    PROFILE.replace("profiles:", "pluginHosts:\n- address: unix:/tmp/$distribution.sock\nprofiles:")
+    PROFILE.replace("profiles:", "pluginHosts:\n- address: unix:host.sock\nprofiles:")
     + """\
     multiPoint:
       enabled:
@@ -82,12 +82,12 @@ A scheduler plugin for mooring, in a process of its own. CLIENTS is `clients` in
 
     $get
     $test
-    $run unix:/tmp/$distribution.sock
+    $run unix:host.sock
 
 Then, in another terminal, check it and decide with it:
 
-    mooring conformance host unix:/tmp/$distribution.sock
-    mooring plugins check $name --plugin-host unix:/tmp/$distribution.sock
+    mooring conformance host unix:host.sock
+    mooring plugins check $name --plugin-host unix:host.sock
     mooring serve --config config.yaml --source sample
 """
 

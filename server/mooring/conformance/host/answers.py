@@ -12,7 +12,7 @@ from typing import Final
 import grpc
 import numpy as np
 
-from mooring.conformance.host.asked import NUMBER, AskedHost, AskedPlugin, HostRefusedError, many_of, taking
+from mooring.conformance.host.asked import NUMBER, AskedHost, AskedPlugin, HostCallError, many_of, taking
 from mooring.plugin_hosts.wire import MAX_REASON_CHARACTERS, MAX_REASONS
 from mooring.runtime.pure.bulk_plugin import Combinations
 from mooring_client.plugin_host.v1 import plugin_host_service_pb2 as pb
@@ -82,7 +82,7 @@ def survives_arguments(host: AskedHost) -> Iterator[str]:
         for wrong in ("[]", "{", '{"noSuchArgument": 1}'):
             try:
                 host.configure(plugin, args_json=wrong)
-            except HostRefusedError as error:
+            except HostCallError as error:
                 if error.code in _DEAD:
                     yield f"{plugin.name}: {error}"
         host.answer(plugin, plugin.questions[0])
@@ -287,7 +287,7 @@ def _rejected(
     """Yield a fault unless a call fails, with ``code`` if there is one."""
     try:
         call()
-    except HostRefusedError as error:
+    except HostCallError as error:
         if error.code in _DEAD if code is None else error.code is not code:
             yield str(error)
     else:

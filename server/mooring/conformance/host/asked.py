@@ -220,12 +220,12 @@ class AskedHost:
         stanza = self.stanza
         time = stanza.evaluate_timeout if what.startswith("Evaluate") else stanza.act_timeout
         try:
-            return call(request, timeout=time.total_seconds(), wait_for_ready=True)
+            return call(request, timeout=time.total_seconds())
         except grpc.RpcError as error:
-            raise HostRefusedError(what, error) from None
+            raise HostCallError(what, error) from None
 
 
-class HostRefusedError(CallFailedError):
+class HostCallError(CallFailedError):
     """A host answered with an error.
 
     Attributes:
