@@ -36,7 +36,7 @@ def play(row: Row, seeds: Sequence[int], size: float, folder: Path) -> list[Play
     if code:
         why = f"the process ended with {code}, see {log}"
         seconds = round(time.monotonic() - began, 3)
-        rounds.append(Played(row.id, seeds[len(rounds)], size, 0, 0, 0, seconds, why))
+        rounds.append(Played(row.id, seeds[min(len(rounds), len(seeds) - 1)], size, 0, 0, 0, seconds, why))
     if not any(played.violation for played in rounds):
         log.unlink()
     return rounds
