@@ -40,12 +40,17 @@ var rules = map[v1.ErrorReason]rule{
 	v1.ErrorReason_ERROR_REASON_NOT_LEADER:             atLeader,
 }
 
-// ruleOf decides by reason first. Without one the call may have been answered, and only a lost connection passes.
+// ruleOf decides by reason first. Without one the call may have been answered, and only a lost connection or stream passes.
 func ruleOf(e *Error) rule {
-	if e.Reason == 0 && e.Code == codes.Unavailable {
+	if e.Reason == 0 && (e.Code == codes.Unavailable || isReset(e)) {
 		return idempotent
 	}
 	return rules[e.Reason]
+}
+
+// isReset tells whether a proxy, or a server that ends, has reset the stream: RST_STREAM with CANCEL or INTERNAL_ERROR.
+func isReset(e *Error) bool {
+	return e.Code == codes.Canceled || e.Code == codes.Internal && strings.Contains(e.Message, "RST_STREAM")
 }
 
 // isIdempotent tells whether calls of a method may be made twice, as the contract says.
@@ -59,10 +64,10 @@ func isIdempotent(method string) bool {
 	return options.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
 }
 
-// commits tells whether only the leader makes such a call.
+// commits tells whether the leader alone makes such a call, or knows the answer.
 func commits(request any) bool {
 	switch request := request.(type) {
-	case *v1.BindRequest, *v1.ReserveRequest, *v1.UnreserveRequest, *v1.UnreserveManyRequest:
+	case *v1.BindRequest, *v1.ListReservationsRequest, *v1.ReserveRequest, *v1.UnreserveRequest, *v1.UnreserveManyRequest:
 		return true
 	case interface {
 		GetSession() string
@@ -87,6 +92,9 @@ func (c *Client) repeat(ctx context.Context, method string, request any, call fu
 		}
 		if earlier != nil && e.Code == codes.DeadlineExceeded && e.Reason == 0 && isIdempotent(method) {
 			return earlier // It says more than that the time is over.
+		}
+		if e.Code == codes.Canceled && ctx.Err() != nil {
+			return e // The caller has cancelled it.
 		}
 		switch ruleOf(e) {
 		case never:

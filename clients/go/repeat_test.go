@@ -47,7 +47,7 @@ func TestEveryReasonHasItsRule(t *testing.T) {
 	}
 }
 
-func TestWithoutAReasonOnlyALostConnectionIsRepeated(t *testing.T) {
+func TestWithoutAReasonOnlyALostConnectionOrStreamIsRepeated(t *testing.T) {
 	for _, each := range []struct {
 		name  string
 		code  codes.Code
@@ -56,6 +56,7 @@ func TestWithoutAReasonOnlyALostConnectionIsRepeated(t *testing.T) {
 		{"unavailable", codes.Unavailable, true},
 		{"too large an answer", codes.ResourceExhausted, false},
 		{"aborted", codes.Aborted, false},
+		{"a stream that was reset", codes.Canceled, true},
 		{"internal", codes.Internal, false},
 	} {
 		t.Run(each.name, func(t *testing.T) {

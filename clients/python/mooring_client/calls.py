@@ -154,10 +154,12 @@ class Calls:
         self._lock = threading.Lock()
         self._connections: dict[str, Stubs] = {}
         self._leader = target
+        self._closed = False
 
     def close(self) -> None:
         """End the connections."""
         with self._lock:
+            self._closed = True
             for stubs in self._connections.values():
                 stubs.close()
             self._connections.clear()
@@ -189,7 +191,7 @@ class Calls:
             earlier = failed
             if failed.reason in ("", NOT_LEADER):
                 self._leader = failed.metadata.get("leader_address") or self._target
-            if not failed.repeatable:
+            if not failed.repeatable or self._closed:
                 raise failed
             pauses.before_again(failed)
 
@@ -221,7 +223,7 @@ class Calls:
                 failed = failure_of(error, idempotent=True)
             finally:
                 call.cancel()
-            if not failed.repeatable:
+            if not failed.repeatable or self._closed:
                 raise failed
             pauses.before_again(failed)
 

@@ -75,8 +75,15 @@ def failure_of(error: grpc.RpcError, *, idempotent: bool = False) -> CallFailedE
     if made.reason:
         made.repeatable = made.reason in _NOTHING_DONE or (idempotent and made.reason in _PASSING)
     else:
-        made.repeatable = idempotent and made.code is grpc.StatusCode.UNAVAILABLE
+        made.repeatable = idempotent and (made.code is grpc.StatusCode.UNAVAILABLE or _is_reset(made))
     return made
+
+
+def _is_reset(failed: CallFailedError) -> bool:
+    """Return whether a proxy, or a server that ends, has reset the stream: with CANCEL or INTERNAL_ERROR."""
+    if failed.code is grpc.StatusCode.INTERNAL:
+        return "RST_STREAM" in failed.args[0]
+    return failed.code is grpc.StatusCode.CANCELLED
 
 
 def other_epoch() -> CallFailedError:

@@ -3,8 +3,8 @@ use std::any::Any;
 use prost::Message;
 
 use crate::v1::{
-    BindRequest, CommitMode, ReserveRequest, ScheduleGroupsRequest, ScheduleRequest,
-    UnreserveManyRequest, UnreserveRequest,
+    BindRequest, CommitMode, ListReservationsRequest, ReserveRequest, ScheduleGroupsRequest,
+    ScheduleRequest, UnreserveManyRequest, UnreserveRequest,
 };
 
 /// The request of a call with one answer.
@@ -25,7 +25,7 @@ pub(crate) trait Streaming: Message + Clone + 'static {
     const PATH: &'static str;
 }
 
-/// Whether the call changes what pods have in the cluster, as the leader alone may.
+/// Whether the leader alone makes such a call, or knows the answer.
 pub(crate) fn commits<R: Call>(request: &R) -> bool {
     let any = request as &dyn Any;
     let (session, mode) = if let Some(schedule) = any.downcast_ref::<ScheduleRequest>() {
@@ -34,6 +34,7 @@ pub(crate) fn commits<R: Call>(request: &R) -> bool {
         (&groups.session, groups.commit_mode())
     } else {
         return any.is::<BindRequest>()
+            || any.is::<ListReservationsRequest>()
             || any.is::<ReserveRequest>()
             || any.is::<UnreserveRequest>()
             || any.is::<UnreserveManyRequest>();

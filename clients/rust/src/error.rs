@@ -57,7 +57,11 @@ impl Error {
             field_violations,
             ..
         } = detail.unwrap_or_default();
-        let repeatable = match Rule::of(reason, code) {
+        let rule = match reason {
+            None if code == Code::Internal && is_reset(&status) => Rule::Idempotent,
+            _ => Rule::of(reason, code),
+        };
+        let repeatable = match rule {
             Rule::Always | Rule::Leader | Rule::Refresh => true,
             Rule::Idempotent => idempotent,
             Rule::List | Rule::Never => false,
@@ -109,6 +113,13 @@ fn code_of(status: &Status) -> Code {
         source = error.source();
     }
     Code::Unavailable
+}
+
+/// Whether a stream was reset with INTERNAL_ERROR, in h2's words or in those of a proxy.
+fn is_reset(status: &Status) -> bool {
+    ["RST_STREAM", "h2 protocol error: stream error"]
+        .iter()
+        .any(|words| status.message().contains(words))
 }
 
 /// google.rpc.Status, which is in the trailers.

@@ -25,7 +25,8 @@ impl Rule {
     pub(crate) fn of(reason: Option<ErrorReason>, code: Code) -> Self {
         use ErrorReason as R;
         match reason {
-            None if code == Code::Unavailable => Self::Idempotent,
+            // Cancelled: a proxy, or a server that ends, has reset the stream.
+            None if matches!(code, Code::Unavailable | Code::Cancelled) => Self::Idempotent,
             Some(R::NotSynced | R::Overloaded | R::StateStale | R::WorkersAbandoned) => {
                 Self::Always
             }
@@ -74,9 +75,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_reason_only_unavailable_is_repeated() {
+    fn without_a_reason_only_a_lost_connection_or_stream_is_repeated() {
         for code in (0..17).map(Code::from_i32) {
-            let expected = if code == Code::Unavailable {
+            let expected = if matches!(code, Code::Unavailable | Code::Cancelled) {
                 Rule::Idempotent
             } else {
                 Rule::Never

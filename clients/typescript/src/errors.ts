@@ -35,7 +35,7 @@ export class MooringError extends Error {
 export function read(error: ServiceError, idempotent: boolean): MooringError {
   const detail = detailOf(error.metadata?.get("grpc-status-details-bin")[0]);
   const reason = detail ? ((ErrorReason[detail.reason] ?? `${detail.reason}`) as Reason | `${number}`) : "";
-  const rule = ruleFor(reason, error.code);
+  const rule = ruleFor(reason, error.code, error.details);
   const repeatable = rule === "idempotent" ? idempotent : ["always", "leader", "refresh"].includes(rule);
   const { code, details } = error;
   return new MooringError(details, code, reason, detail?.metadata, detail?.fieldViolations, repeatable, { cause: error });

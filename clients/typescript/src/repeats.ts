@@ -29,9 +29,14 @@ const RULES: { readonly [reason in Reason]?: Rule } = {
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
-export function ruleFor(reason: Reason | "" | `${number}`, code: status): Rule {
-  if (reason === "") return code === status.UNAVAILABLE ? "idempotent" : "never";
+export function ruleFor(reason: Reason | "" | `${number}`, code: status, details = ""): Rule {
+  if (reason === "") return code === status.UNAVAILABLE || isReset(code, details) ? "idempotent" : "never";
   return RULES[reason as Reason] ?? "never";
+}
+
+/** Whether a proxy, or a server that ends, has reset the stream: RST_STREAM with CANCEL or INTERNAL_ERROR. */
+function isReset(code: status, details: string): boolean {
+  return code === status.CANCELLED || (code === status.INTERNAL && details.includes("RST_STREAM"));
 }
 
 /** How long to wait before the repeat of that number, counted from 0. */
@@ -44,11 +49,11 @@ export function isIdempotent(method: DescMethod): boolean {
   return method.idempotency !== Level.IDEMPOTENCY_UNKNOWN;
 }
 
-/** Whether the call changes what pods have in the cluster, as the leader alone may. */
+/** Whether the leader alone makes such a call, or knows the answer. */
 export function commits(method: DescMethod, request: Message): boolean {
-  const { bind, reserve, unreserve, unreserveMany } = SchedulingService.method;
+  const { bind, listReservations, reserve, unreserve, unreserveMany } = SchedulingService.method;
   if (isMessage(request, ScheduleRequestSchema) || isMessage(request, ScheduleGroupsRequestSchema)) {
     return request.session === "" && [CommitMode.RESERVE, CommitMode.BIND].includes(request.commitMode);
   }
-  return [bind, reserve, unreserve, unreserveMany].some((each) => each === method);
+  return [bind, listReservations, reserve, unreserve, unreserveMany].some((each) => each === method);
 }

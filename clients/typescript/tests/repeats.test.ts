@@ -22,8 +22,9 @@ test("the rule is that of the contract suite", () => {
 });
 
 for (const code of Object.values(status).filter((each) => typeof each === "number")) {
-  test(`without a reason ${status[code]} is ${code === status.UNAVAILABLE ? "" : "not "}repeated`, () => {
-    assert.equal(ruleFor("", code), code === status.UNAVAILABLE ? "idempotent" : "never");
+  const lost = code === status.UNAVAILABLE || code === status.CANCELLED;
+  test(`without a reason ${status[code]} is ${lost ? "" : "not "}repeated`, () => {
+    assert.equal(ruleFor("", code), lost ? "idempotent" : "never");
   });
 }
 

@@ -23,12 +23,14 @@ class Failing(msgspec.Struct, forbid_unknown_fields=True):
         reason: The name of an ``ErrorReason`` without its prefix, or a number that has none; "" = no details.
         metadata: The reason's.
         fields: The fields that are wrong, with ``field`` and ``description``.
+        message: The text.
     """
 
     code: str
     reason: str | int = ""
     metadata: dict[str, str] = {}
     fields: list[dict[str, str]] = []
+    message: str = "as the case says"
 
 
 class Serving(msgspec.Struct, forbid_unknown_fields=True):

@@ -116,7 +116,7 @@ class Scene:
         if entry.fail:
             if entry.fail.reason:
                 context.set_trailing_metadata(((DETAILS_KEY, details_of(entry.fail)),))
-            context.abort(getattr(grpc.StatusCode, entry.fail.code), "as the case says")
+            context.abort(getattr(grpc.StatusCode, entry.fail.code), entry.fail.message)
 
 
 class _Handlers(grpc.GenericRpcHandler):

@@ -3,6 +3,7 @@ package dev.mooring.client;
 import com.google.protobuf.DescriptorProtos.MethodOptions.IdempotencyLevel;
 import dev.mooring.v1.BindRequest;
 import dev.mooring.v1.CommitMode;
+import dev.mooring.v1.ListReservationsRequest;
 import dev.mooring.v1.ReserveRequest;
 import dev.mooring.v1.ScheduleGroupsRequest;
 import dev.mooring.v1.ScheduleRequest;
@@ -22,10 +23,10 @@ enum Rule {
   /** At the address of the leader. */
   AT_LEADER;
 
-  /** By reason first. Without one the call may have been answered, and only a lost connection passes. */
+  /** By reason first. Without one the call may have been answered, and only a lost connection or stream passes. */
   static Rule of(MooringException failed) {
     return switch (failed.reason()) {
-      case ERROR_REASON_UNSPECIFIED -> failed.code() == Status.Code.UNAVAILABLE ? IDEMPOTENT : NEVER;
+      case ERROR_REASON_UNSPECIFIED -> failed.code() == Status.Code.UNAVAILABLE || isReset(failed) ? IDEMPOTENT : NEVER;
       case ERROR_REASON_NOT_SYNCED, ERROR_REASON_OVERLOADED, ERROR_REASON_STATE_STALE, ERROR_REASON_WORKERS_ABANDONED ->
           ALWAYS;
       case ERROR_REASON_API_SERVER_UNAVAILABLE,
@@ -38,13 +39,19 @@ enum Rule {
     };
   }
 
+  /** Whether a proxy, or a server that ends, has reset the stream: RST_STREAM with CANCEL or INTERNAL_ERROR. */
+  private static boolean isReset(MooringException failed) {
+    return failed.code() == Status.Code.CANCELLED
+        || failed.code() == Status.Code.INTERNAL && failed.getMessage().contains("RST_STREAM");
+  }
+
   /** Whether calls of a method may be made twice, as the contract says. */
   static boolean isIdempotent(MethodDescriptor<?, ?> method) {
     return method.getSchemaDescriptor() instanceof ProtoMethodDescriptorSupplier described
         && described.getMethodDescriptor().getOptions().getIdempotencyLevel() != IdempotencyLevel.IDEMPOTENCY_UNKNOWN;
   }
 
-  /** Whether only the leader makes such a call. */
+  /** Whether the leader alone makes such a call, or knows the answer. */
   static boolean commits(Object request) {
     if (request instanceof ScheduleRequest schedule) {
       return schedule.getSession().isEmpty() && commits(schedule.getCommitMode());
@@ -53,6 +60,7 @@ enum Rule {
       return schedule.getSession().isEmpty() && commits(schedule.getCommitMode());
     }
     return request instanceof BindRequest
+        || request instanceof ListReservationsRequest
         || request instanceof ReserveRequest
         || request instanceof UnreserveRequest
         || request instanceof UnreserveManyRequest;

@@ -80,7 +80,7 @@ class RepeatTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"UNAVAILABLE, true", "RESOURCE_EXHAUSTED, false", "ABORTED, false", "INTERNAL, false"})
+  @CsvSource({"UNAVAILABLE, true", "CANCELLED, true", "RESOURCE_EXHAUSTED, false", "ABORTED, false", "INTERNAL, false"})
   void withoutAReasonOnlyALostConnectionIsRepeated(Code code, boolean again) {
     try (var server = new FakeServer().answers("Bind", failure(code, "", Map.of()), BOUND);
         var client = server.client()) {
