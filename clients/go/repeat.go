@@ -32,6 +32,7 @@ var rules = map[v1.ErrorReason]rule{
 	v1.ErrorReason_ERROR_REASON_NOT_SYNCED:             always,
 	v1.ErrorReason_ERROR_REASON_OVERLOADED:             always,
 	v1.ErrorReason_ERROR_REASON_STATE_STALE:            always,
+	v1.ErrorReason_ERROR_REASON_AUDIT_UNWRITABLE:       always,
 	v1.ErrorReason_ERROR_REASON_WORKERS_ABANDONED:      always,
 	v1.ErrorReason_ERROR_REASON_API_SERVER_UNAVAILABLE: idempotent,
 	v1.ErrorReason_ERROR_REASON_DRAINING:               idempotent,

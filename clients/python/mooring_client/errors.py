@@ -18,7 +18,9 @@ STALE: Final = "NODE_EPOCH_STALE"
 NOT_LEADER: Final = "NOT_LEADER"
 """The replica does not hold the lease; nothing was done."""
 
-_NOTHING_DONE: Final = frozenset({"NOT_SYNCED", "STATE_STALE", "OVERLOADED", "WORKERS_ABANDONED", NOT_LEADER})
+_NOTHING_DONE: Final = frozenset(
+    {"NOT_SYNCED", "STATE_STALE", "OVERLOADED", "WORKERS_ABANDONED", "AUDIT_UNWRITABLE", NOT_LEADER}
+)
 """Reasons that pass, and for which a server rejects a call before it does anything."""
 
 _PASSING: Final = frozenset({"DRAINING", "API_SERVER_UNAVAILABLE", "OBJECT_CHANGED", "PLUGIN_UNAVAILABLE"})

@@ -27,9 +27,13 @@ impl Rule {
         match reason {
             // Cancelled: a proxy, or a server that ends, has reset the stream.
             None if matches!(code, Code::Unavailable | Code::Cancelled) => Self::Idempotent,
-            Some(R::NotSynced | R::Overloaded | R::StateStale | R::WorkersAbandoned) => {
-                Self::Always
-            }
+            Some(
+                R::NotSynced
+                | R::Overloaded
+                | R::StateStale
+                | R::WorkersAbandoned
+                | R::AuditUnwritable,
+            ) => Self::Always,
             Some(
                 R::ApiServerUnavailable | R::Draining | R::ObjectChanged | R::PluginUnavailable,
             ) => Self::Idempotent,

@@ -22,6 +22,7 @@ const RULES: { readonly [reason in Reason]?: Rule } = {
   OVERLOADED: "always",
   PAGE_TOKEN_STALE: "list",
   STATE_STALE: "always",
+  AUDIT_UNWRITABLE: "always",
   PLUGIN_UNAVAILABLE: "idempotent",
   WORKERS_ABANDONED: "always",
 };

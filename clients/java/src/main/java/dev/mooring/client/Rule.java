@@ -27,8 +27,11 @@ enum Rule {
   static Rule of(MooringException failed) {
     return switch (failed.reason()) {
       case ERROR_REASON_UNSPECIFIED -> failed.code() == Status.Code.UNAVAILABLE || isReset(failed) ? IDEMPOTENT : NEVER;
-      case ERROR_REASON_NOT_SYNCED, ERROR_REASON_OVERLOADED, ERROR_REASON_STATE_STALE, ERROR_REASON_WORKERS_ABANDONED ->
-          ALWAYS;
+      case ERROR_REASON_NOT_SYNCED,
+          ERROR_REASON_OVERLOADED,
+          ERROR_REASON_STATE_STALE,
+          ERROR_REASON_WORKERS_ABANDONED,
+          ERROR_REASON_AUDIT_UNWRITABLE -> ALWAYS;
       case ERROR_REASON_API_SERVER_UNAVAILABLE,
           ERROR_REASON_DRAINING,
           ERROR_REASON_OBJECT_CHANGED,
