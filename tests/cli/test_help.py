@@ -94,6 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     stanza = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}
     write_config(made / "kube-scheduler.yaml", {"schedulerName": "default-scheduler"}, extenders=[stanza])
     (made / "tls.crt").write_text("no certificate")
+    (made / "audit.log").touch()
     (made / "policy.yaml").write_text("apiVersion: mooring.dev/v1\nkind: AccessPolicy\nrules: []\n")
     rules = {"rack_affinity": "RackAffinity", "my_rules": "Rack", "rack": "RackAffinity"}
     for module, name in rules.items():

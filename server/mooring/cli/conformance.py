@@ -36,7 +36,7 @@ _EXTENDER = """examples:
 
 _HOST = """examples:
   mooring conformance host unix:/run/rack/host.sock
-  mooring conformance host 127.0.0.1:7070 --args '{Rack: {label: rack}}' --act --junit report.xml"""
+  mooring conformance host 127.0.0.1:7070 --act --junit report.xml"""
 
 _STYLES = {"passed": "green", "advised": "yellow", "failed": "red", "skipped": "dim"}
 
