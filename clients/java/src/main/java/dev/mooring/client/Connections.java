@@ -4,8 +4,10 @@ import com.google.protobuf.Message;
 import dev.mooring.v1.ErrorReason;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
 import java.util.Map;
@@ -67,6 +69,9 @@ final class Connections implements AutoCloseable {
         var failed = MooringException.of(status);
         if (earlier != null && failed.endedByTime() && Rule.isIdempotent(method)) {
           throw earlier.repeated(); // It says more than that the time is over.
+        }
+        if (failed.code() == Status.Code.CANCELLED && Context.current().isCancelled()) {
+          throw failed; // The caller has cancelled it.
         }
         earlier = failed;
         switch (Rule.of(failed)) {

@@ -44,7 +44,7 @@ public final class Watch<T> implements Iterator<T>, AutoCloseable {
               }
             } catch (StatusRuntimeException status) {
               var failed = MooringException.of(status);
-              if (Rule.of(failed) == Rule.NEVER) {
+              if (context.isCancelled() || Rule.of(failed) == Rule.NEVER) {
                 throw failed;
               }
             }
