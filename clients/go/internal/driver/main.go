@@ -107,8 +107,11 @@ func failed(err error) (any, error) {
 	}, nil
 }
 
-// codeName spells a code as the protocol does: DeadlineExceeded is DEADLINE_EXCEEDED.
+// codeName spells a code as the protocol does: DeadlineExceeded is DEADLINE_EXCEEDED, Canceled is CANCELLED.
 func codeName(code codes.Code) string {
+	if code == codes.Canceled {
+		return "CANCELLED"
+	}
 	var name strings.Builder
 	for i, letter := range code.String() {
 		if i > 0 && letter >= 'A' && letter <= 'Z' && code != codes.OK {
