@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from mooring.plugin_check.findings import PluginFault
     from mooring.plugin_check.following import Following
     from mooring.plugin_check.subject import Subject
+
+HOST_SECONDS = timedelta(seconds=5)
+"""The time of an answer of a host at most: a check judges answers, and ``conformance host`` their times."""
 
 _CHECK = """examples:
   mooring plugins check rack_affinity:RackAffinity
@@ -132,6 +136,8 @@ def _subject(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Sub
 
     search_working_directory()
     engine = engine_options(args, options)
+    patient = [replace(host, evaluate_timeout=HOST_SECONDS) for host in engine.plugin_hosts]
+    engine = replace(engine, plugin_hosts=patient)
     dump: Sequence[Any] = ()
     if args.cluster:
         args.cluster = args.cluster if is_read(args.cluster) else f"files:{args.cluster}"
