@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.app.access import AccessFiles, parse_policy, read_revoked
+from mooring.app.access import AccessFiles, parse_policy, parse_revoked
 from mooring.app.options import AccessOptions
 from mooring.cluster import reviews
 from mooring.cluster.reviews import Lifetimes, ReviewAuthorizer, Reviews
@@ -182,7 +182,7 @@ def test_revoked_clients_are_rejected_by_name_and_by_certificate(tmp_path: Path)
             access.client(client, ())
     file.write_text("cn:a\nb\n")
     with pytest.raises(InvalidArgumentError, match=r"revoked:2: 'b' has none of the prefixes"):
-        read_revoked(str(file))
+        parse_revoked(file.read_text(), str(file))
 
 
 USERS = {"good": User("jane", ("team", "system:authenticated"))}

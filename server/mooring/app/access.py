@@ -16,7 +16,6 @@ A policy is a document such as::
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,7 @@ from typing import Any, Final
 
 from mooring.app.engine import read_text
 from mooring.app.options import AccessOptions
-from mooring.app.reload import POLL_SECONDS, STOP_SECONDS
+from mooring.app.reload import Settling, looking
 from mooring.app.sources import api_server_to_read
 from mooring.cluster.api import ApiServer
 from mooring.cluster.reviews import Lifetimes, ReviewAuthorizer, Reviews
@@ -180,20 +179,24 @@ def check(
     return authorizer.verdict(client, right, namespace or (SOMEWHERE if method in MASKED else EVERYWHERE))
 
 
-def read_revoked(file: str) -> frozenset[str]:
-    """Return the clients in a file, one a line: names with their types, or the ``sha256:`` of certificates.
+def parse_revoked(text: str, file: str) -> frozenset[str]:
+    """Return the clients in a text, one a line: names with their types, or the ``sha256:`` of certificates.
+
+    Args:
+        text: The text.
+        file: Its name, for errors.
 
     Raises:
-        InvalidArgumentError: It can't be read, or a line is neither.
+        InvalidArgumentError: A line is neither.
     """
     found, faults = set(), []
-    for at, line in enumerate(_text(file).splitlines(), 1):
+    for at, line in enumerate(text.splitlines(), 1):
         name = line.partition("#")[0].strip()
         if name.startswith(REVOKED):
             found.add(name.lower() if name.startswith("sha256:") else name)
         elif name:
-            text = f"{name!r} has none of the prefixes {', '.join(REVOKED)}"
-            faults.append(FieldError(f"{file}:{at}", text))
+            fault = f"{name!r} has none of the prefixes {', '.join(REVOKED)}"
+            faults.append(FieldError(f"{file}:{at}", fault))
     InvalidArgumentError.raise_if_any(faults)
     return frozenset(found)
 
@@ -266,25 +269,18 @@ class AccessFiles:
         if not self.looks:
             yield
             return
-        stopping = threading.Event()
 
-        def follow() -> None:
-            while not stopping.wait(POLL_SECONDS):
-                for look in self.looks:
-                    look.again(tell)
+        def look() -> None:
+            for file in self.looks:
+                file.again(tell)
 
-        thread = threading.Thread(target=follow, name="access-files", daemon=True)
-        thread.start()
-        try:
+        with looking(look, "access-files"):
             yield
-        finally:
-            stopping.set()
-            thread.join(STOP_SECONDS)
 
     def _looks(self) -> list[FollowedFile]:
         options = self.options
-        policy = FollowedFile(options.policy, lambda: read_policy(options.policy), self._take_policy)
-        revoked = FollowedFile(options.revoked, lambda: read_revoked(options.revoked), self._take_revoked)
+        policy = FollowedFile(options.policy, parse_policy, self._take_policy)
+        revoked = FollowedFile(options.revoked, parse_revoked, self._take_revoked)
         return [look for look in (policy, revoked) if look.file]
 
     def _take_policy(self, found: PolicyFile) -> None:
@@ -302,38 +298,41 @@ class FollowedFile:
 
     Attributes:
         file: Its name.
-        read: Reads it; raises InvalidArgumentError when it can't be used.
+        parse: Makes a value of the text and the name; raises InvalidArgumentError when it can't be used.
         take: Puts a value in force.
     """
 
     file: str
-    read: Callable[[], Any]
+    parse: Callable[[str, str], Any]
     take: Callable[[Any], None]
-    _seen: object = None
+    _settling: Settling = field(default_factory=Settling)
     _done: object = None
 
     def begin(self) -> None:
         """Take what the file has. Raises InvalidArgumentError when it can't be used."""
-        self._done = self.read()
+        self._done = self.parse(_text(self.file), self.file)
         self.take(self._done)
 
     def again(self, tell: Callable[[str, str], None] = lambda _file, _fault: None) -> None:
-        """Take what the file has now; a text counts once two looks in a row have found it.
-
-        ``tell`` is as in ``AccessFiles.following``.
-        """
+        """Take what the file has now, once that has settled; ``tell`` is as in ``AccessFiles.following``."""
+        text, fault = "", ""
         try:
-            found: object = self.read()
+            text = _text(self.file)
         except InvalidArgumentError as error:
-            found = error.message
-        before, self._seen = self._seen, found
-        if found != before or found == self._done:
+            fault = error.message
+        if not self._settling.settled((text, fault)):
+            return
+        found: Any = fault
+        try:
+            found = fault or self.parse(text, self.file)
+        except InvalidArgumentError as error:
+            found = fault = error.message
+        if found == self._done:
             return
         self._done = found
-        if isinstance(found, str):
-            log.error("%s can't be used, the last one stays in force: %s", self.file, found)
-            tell(self.file, found)
-            return
-        self.take(found)
-        tell(self.file, "")
-        log.info("%s is in force as it is now", self.file)
+        if fault:
+            log.error("%s can't be used, the last one stays in force: %s", self.file, fault)
+        else:
+            self.take(found)
+            log.info("%s is in force as it is now", self.file)
+        tell(self.file, fault)

@@ -1,4 +1,4 @@
-"""The configuration file, followed while the process runs."""
+"""Files that are followed while the process runs: the configuration here, rights in ``access``."""
 
 from __future__ import annotations
 
@@ -44,6 +44,40 @@ def _nobody(_reason: str, _note: str) -> None:
     pass
 
 
+class Settling:
+    """Finds out when a file has settled, so that no half-written one counts. For one thread."""
+
+    def __init__(self) -> None:
+        self._found: object = None
+        self._done: object = None
+
+    def settled(self, found: object) -> bool:
+        """Return whether two looks in a row have found the same, not None, for the first time."""
+        before, self._found = self._found, found
+        if found != before or found == self._done:
+            return False
+        self._done = found
+        return True
+
+
+@contextmanager
+def looking(look: Callable[[], object], name: str) -> Iterator[None]:
+    """Call ``look`` again and again in a thread until the ``with`` block ends; don't wait long for a call."""
+    stopping = threading.Event()
+
+    def follow() -> None:
+        while not stopping.wait(POLL_SECONDS):
+            look()
+
+    thread = threading.Thread(target=follow, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join(STOP_SECONDS)
+
+
 class ConfigurationReload:
     """Puts in force what the file says while it changes; a file that can't be used changes nothing.
 
@@ -78,20 +112,8 @@ class ConfigurationReload:
         self._tell = tell
         self._plugins = plugins
         self._first_code = self._code = self._code_of_plugins()
-        self._found: tuple[str, str] | None = None
-        self._done: tuple[str, str] | None = None
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="configuration", daemon=True)
+        self._files = Settling()
         metrics.took(in_force.hash)
-
-    def start(self) -> None:
-        """Begin to follow the file."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop following the file; doesn't wait long for a file system that hangs."""
-        self._stopping.set()
-        self._thread.join(STOP_SECONDS)
 
     def look(self) -> bool:
         """Read the files once; True when another configuration is in force now. One thread at a time."""
@@ -101,18 +123,13 @@ class ConfigurationReload:
         except (InvalidArgumentError, ConfigError) as error:
             # Equals no text that can be read, so that this failure is reported once, too.
             text = missing = f"\0{error}"
-        before, self._found = self._found, (text, self._code_of_plugins())
-        if self._found in (self._done, None) or self._found != before:
+        code = self._code_of_plugins()
+        if not self._files.settled((text, code)):
             return False
-        self._done = self._found
         if missing:
             self._reject(missing.removeprefix("\0"))
             return False
-        return self._take(*self._found)
-
-    def _follow(self) -> None:
-        while not self._stopping.wait(POLL_SECONDS):
-            self.look()
+        return self._take(text, code)
 
     def _code_of_plugins(self) -> str:
         return "" if self._plugins is None else self._plugins.text()
@@ -176,11 +193,8 @@ def followed(
     if not file:
         yield
         return
-    reload.start()
-    try:
+    with looking(reload.look, "configuration"):
         yield
-    finally:
-        reload.stop()
 
 
 def own_pod(state: ClusterState, namespace_file: Path = NAMESPACE_FILE) -> Pod | None:
