@@ -59,7 +59,6 @@ class PolicyFile:
     """A policy as its file has it.
 
     Attributes:
-        policy: The rules.
         enforced: Whether the policy decides; otherwise it is tried.
     """
 
@@ -72,10 +71,8 @@ class PolicyFile:
 
 
 def read_policy(file: str) -> PolicyFile:
-    """Return the policy in a file.
-
-    Raises:
-        InvalidArgumentError: It has faults; each is named with its line.
+    """Return the policy in a file. Raises InvalidArgumentError if it has faults; each is named with its
+    line.
     """
     return parse_policy(_text(file), file)
 
@@ -206,9 +203,7 @@ class AccessFiles:
     """The rules of a process's listeners by its flags. ``following`` follows the files.
 
     Attributes:
-        options: The flags.
         reviews: Calls the API server; None = it need not be called.
-        looks: The files.
     """
 
     options: AccessOptions
@@ -297,9 +292,7 @@ class FollowedFile:
     """A file, read again and again; for one thread.
 
     Attributes:
-        file: Its name.
         parse: Makes a value of the text and the name; raises InvalidArgumentError when it can't be used.
-        take: Puts a value in force.
     """
 
     file: str

@@ -24,9 +24,7 @@ def audit_of(
     options: AuditOptions, metrics: Metrics, decisions: Decisions | None, otherwise: AuditTrail | None = None
 ) -> AuditTrail:
     """Return what takes the events of a process: the log that the options name, or ``otherwise``, none.
-
-    Raises:
-        InvalidArgumentError: The log can't be opened.
+    Raises InvalidArgumentError if the log can't be opened.
     """
     if not options.file:
         return otherwise or AuditTrail()

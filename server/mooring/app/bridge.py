@@ -75,10 +75,8 @@ class Decoder:
 def read_changes(
     changes: Sequence[simulation_pb.SessionChange],
 ) -> tuple[Sequence[Change], tuple[str, ...]]:
-    """Read the changes of a session, with warnings about ignored fields.
-
-    Raises:
-        InvalidArgumentError: One is malformed.
+    """Read the changes of a session, with warnings about ignored fields. Raises InvalidArgumentError if one
+    is malformed.
     """
     skipped: dict[str, None] = {}
     found: list[Change] = []

@@ -29,7 +29,6 @@ class ApiServerConnection:
     Attributes:
         kubeconfig: A kubeconfig file; "" = the cluster that this process runs in.
         master: The server's address, which overrides the kubeconfig's.
-        options: How to talk to it.
     """
 
     kubeconfig: str
@@ -40,10 +39,8 @@ class ApiServerConnection:
     def of(
         cls, options: ConnectionOptions, configuration: Configuration, requests: RequestMetrics
     ) -> ApiServerConnection:
-        """Return the connection that options and file name; its requests are counted.
-
-        Raises:
-            InvalidArgumentError: The source isn't a live cluster.
+        """Return the connection that options and file name; its requests are counted. Raises
+        InvalidArgumentError if the source isn't a live cluster.
         """
         kind, _, file = options.source.partition(":")
         if kind != "kubernetes":
@@ -53,10 +50,8 @@ class ApiServerConnection:
         return cls(file or connection.kubeconfig or options.kubeconfig, options.master, pace)
 
     def server(self, **changes: Any) -> ApiServer:
-        """Return a client, with ``changes`` to the options.
-
-        Raises:
-            InvalidArgumentError: The kubeconfig, or the service account, can't be used.
+        """Return a client, with ``changes`` to the options. Raises InvalidArgumentError if the kubeconfig, or
+        the service account, can't be used.
         """
         options = replace(self.options, **changes)
         if self.kubeconfig:

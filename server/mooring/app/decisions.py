@@ -37,7 +37,6 @@ class DecisionMemory:
 
     Attributes:
         live: The live state, for sessions and for decisions that are made again.
-        decisions: The journal of decisions; None = none is written.
         repeater: Makes them again; None = that can't be done.
     """
 

@@ -77,10 +77,7 @@ def configuration_of(
     """Load the options' file, or the defaults; warnings go to the log.
 
     ``mooring scheduler`` acts on fields that nothing else acts on (``scheduling``). ``pipe`` as of
-    ``read_file``.
-
-    Raises:
-        ConfigError: It has faults; all of them are named.
+    ``read_file``. Raises ConfigError if it has faults; all of them are named.
     """
     if options.config:
         loaded = parse_configuration(
@@ -121,10 +118,7 @@ class Core:
     """An engine with the parts it was built from.
 
     Attributes:
-        registry: The plugins that there are.
-        configuration: The configuration in force.
         state: The cluster, empty at first.
-        engine: Decides over the state by the configuration's profiles.
         builder: Makes the profiles of another configuration.
         measuring: Keeps the measured values that the configuration's plugins read; a program that serves
             starts and stops it.
@@ -155,10 +149,8 @@ class Core:
         self.registry, self.builder = registry, replace(self.builder, registry=registry)
 
     def reconfigure(self, configuration: config.Configuration, profiles: Profiles) -> None:
-        """Decide by another configuration from now on; decisions that have begun end with their own.
-
-        Raises:
-            InvalidArgumentError: Its plugins measure in a way that can't be; nothing has changed.
+        """Decide by another configuration from now on; decisions that have begun end with their own. Raises
+        InvalidArgumentError if its plugins measure in a way that can't be; nothing has changed.
         """
         self.measuring.follow(profiles.values())
         self.configuration = configuration

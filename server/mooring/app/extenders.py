@@ -37,10 +37,8 @@ def extenders_of(
 
     Those that can be ignored come last.
 
-    Mirrors ``buildExtenders`` in ``pkg/scheduler/scheduler.go``.
-
-    Raises:
-        InvalidArgumentError: A certificate can't be used.
+    Mirrors ``buildExtenders`` in ``pkg/scheduler/scheduler.go``. Raises InvalidArgumentError if a certificate
+    can't be used.
     """
     raw_objects = raw_objects_for(extenders, schedulers)
     built = [

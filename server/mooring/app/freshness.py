@@ -16,7 +16,6 @@ class Freshness:
     The state's age is read when it may have become too high, which is exact: an age grows with time at most.
 
     Args:
-        source: The source of the state.
         max_staleness: The seconds that it may be behind.
     """
 

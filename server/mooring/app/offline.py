@@ -168,10 +168,8 @@ def explained(
 def pod_named(wanted: str, pods: Sequence[Pod]) -> Pod:
     """Return the pod called ``wanted``, NAMESPACE/NAME or a name in the default namespace.
 
-    NAMESPACE/KIND/NAME is a workload: the first of its pods without a node, else the first one.
-
-    Raises:
-        NotFoundError: There is none (POD_NOT_FOUND).
+    NAMESPACE/KIND/NAME is a workload: the first of its pods without a node, else the first one. Raises
+    NotFoundError if there is none (POD_NOT_FOUND).
     """
     if wanted.count("/") == 2:
         return _pod_of(wanted, pods)
@@ -185,9 +183,7 @@ def pod_named(wanted: str, pods: Sequence[Pod]) -> Pod:
 
 def _pod_of(workload: str, pods: Sequence[Pod]) -> Pod:
     """Return the first pod without a node of NAMESPACE/KIND/NAME, else its first one, and log their number.
-
-    Raises:
-        NotFoundError: It has none (POD_NOT_FOUND).
+    Raises NotFoundError if it has none (POD_NOT_FOUND).
     """
     namespace, kind, name = workload.split("/")
     own = [pod for pod in pods if pod.metadata.namespace == namespace and belongs_to(pod, kind, name)]
@@ -226,10 +222,8 @@ def meant_pods(wanted: str, known: Sequence[str], pending: Sequence[str]) -> str
 
 
 def node_named(wanted: str, known: Collection[str]) -> str:
-    """Return the node of that name, or the only one with a name that begins with it, as in tables.
-
-    Raises:
-        NotFoundError: There is none, or several (NODE_NOT_FOUND).
+    """Return the node of that name, or the only one with a name that begins with it, as in tables. Raises
+    NotFoundError if there is none, or several (NODE_NOT_FOUND).
     """
     begin = [wanted] if wanted in known else [name for name in known if name.startswith(f"{wanted}.")]
     begin = begin or [name for name in known if name.startswith(wanted)]
@@ -251,7 +245,6 @@ class Outcome:
     Attributes:
         pod: NAMESPACE/NAME.
         code: OK if it has a node; ERROR if a plugin failed, so that it isn't known whether the pod fits.
-        node: Its node.
         total: The node's total score, if more than one node was feasible.
         message: Why it has none.
         room_on: If it has no node, the node on which preemption could make room; "" = none.

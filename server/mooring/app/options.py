@@ -38,7 +38,6 @@ class EngineOptions:
         plugins: Plugin classes to register, as MODULE:CLASS.
         plugin_hosts: Processes whose plugins to register.
         embedded: The embedding program's additions to the registry.
-        kube_version: The Kubernetes release whose behaviour is followed.
         feature_gates: Gates that differ from the release's defaults.
         self_check_every: One cached answer in this many is compared with a full evaluation, 0 = none;
             None = the engine's own default.
@@ -177,7 +176,6 @@ class ServerOptions:
     """A gRPC server over a cluster. Times are in seconds.
 
     Attributes:
-        engine: The engine's options.
         service: The listeners and their limits.
         source: The source of the cluster's state, one of SOURCES; "" = the cluster of the pod that this runs
             in.
@@ -192,7 +190,6 @@ class ServerOptions:
         decisions: The memory of decisions.
         reload: Import plugins again when their files change; for development alone.
         recording: Whether all is recorded.
-        audit: The audit log.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
         access: Who calls, and what they may.
     """
@@ -304,7 +301,6 @@ class SchedulerOptions:
     """The second scheduler. Times are in seconds.
 
     Attributes:
-        engine: The engine's options.
         connection: The API server.
         election: The flags of the lease.
         replace_default: Allow kube-scheduler's own lease.
@@ -316,7 +312,6 @@ class SchedulerOptions:
         service: The gRPC listener, which answers what changes nothing; None = none.
         decisions: The memory of decisions.
         recording: Whether all is recorded.
-        audit: The audit log.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
         event_advice: Events about pods that no node takes say what would help.
         access: Who calls the gRPC listener, and what they may.

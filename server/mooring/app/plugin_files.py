@@ -36,9 +36,7 @@ class PluginFiles:
     @contextmanager
     def imported_again(self) -> Iterator[None]:
         """Have what the block imports of them imported from its file; if it fails, all stays as it was.
-
-        Raises:
-            InvalidArgumentError: The block failed in one of the files; names its line.
+        Raises InvalidArgumentError if the block failed in one of the files; names its line.
         """
         roots, files = self._roots(), set(map(str, self._files()))
         before = _modules(roots)

@@ -59,10 +59,8 @@ class _Manifests:
 def probe(extenders: Sequence[ExtenderStanza]) -> Iterator[Probed]:
     """Ask each extender to filter and to prioritize, one after the other, and yield what came of it.
 
-    Its preempt and bind verbs are not called, since they would affect existing pods.
-
-    Raises:
-        InvalidArgumentError: A certificate can't be used.
+    Its preempt and bind verbs are not called, since they would affect existing pods. Raises
+    InvalidArgumentError if a certificate can't be used.
     """
     for index, stanza in enumerate(extenders):
         path = f"extenders[{index}]"

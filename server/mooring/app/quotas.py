@@ -27,7 +27,6 @@ class NamespaceQuota:
 
     Attributes:
         namespace: Its namespace.
-        name: Its name.
         left: By resource, what it still admits, in billionths; what it says nothing of pods is left out.
         scopes: The pods that it counts: name, operator and values of each condition.
     """
@@ -54,10 +53,8 @@ class NamespaceQuota:
 
 
 def quotas_of(paths: Iterable[str | Path]) -> list[NamespaceQuota]:
-    """Return the quotas in files, as ``kubectl get resourcequotas -A -o yaml`` prints them.
-
-    Raises:
-        InvalidArgumentError: A file can't be read, has no quota, or a quota has no status.
+    """Return the quotas in files, as ``kubectl get resourcequotas -A -o yaml`` prints them. Raises
+    InvalidArgumentError if a file can't be read, has no quota, or a quota has no status.
     """
     files = list(paths)
     found = [_quota(each.manifest, each.origin) for each in read_paths(files) if _is_quota(each.manifest)]

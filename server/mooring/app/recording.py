@@ -37,10 +37,8 @@ def start_recording(
     ready: Callable[[], bool],
     running: ExitStack,
 ) -> None:
-    """Record the process until ``running`` ends, if the options ask for it.
-
-    Raises:
-        InvalidArgumentError: Nothing can be written there, or no decisions are remembered.
+    """Record the process until ``running`` ends, if the options ask for it. Raises InvalidArgumentError if
+    nothing can be written there, or no decisions are remembered.
     """
     if not options:
         return

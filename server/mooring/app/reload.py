@@ -84,11 +84,9 @@ class ConfigurationReload:
     A text counts once two looks in a row have found it, so that no file is read that is being written.
 
     Args:
-        file: The configuration's file.
         in_force: The configuration that was read from it.
         read: Makes a configuration of the file's text.
         apply: Puts a configuration in force.
-        metrics: Counts the outcomes.
         tell: Called when the file has changed: with TOOK or REJECTED, and a sentence.
         plugins: Files that count as parts of the configuration; None = no plugin is imported again.
     """

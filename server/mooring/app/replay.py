@@ -84,13 +84,7 @@ def _percent(part: int, whole: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recording that is about to be decided again. Made by ``replay_of``.
-
-    Attributes:
-        tally: The results so far.
-        directory: The recording.
-        again: Makes its decisions again.
-    """
+    """A recording that is about to be decided again. Made by ``replay_of``."""
 
     tally: Tally
     directory: Path

@@ -144,10 +144,8 @@ def _start_service(
 
 
 def write_configuration(options: SchedulerOptions, file: str) -> None:
-    """Write the configuration in force, with every default, to ``file``.
-
-    Raises:
-        ConfigError, RegistryError, InvalidArgumentError: There is none.
+    """Write the configuration in force, with every default, to ``file``. Raises ConfigError, RegistryError or
+    InvalidArgumentError if there is none.
     """
     document = _configuration(options, registry_of(options.engine)).document
     Path(file).write_text(dump(plain(document)), encoding="utf-8")

@@ -65,10 +65,8 @@ class DecidingParts:
 def scheduler_service(
     options: SchedulerOptions, parts: DecidingParts, metrics: Metrics, access: AccessFiles
 ) -> Server | None:
-    """Return the listener that the options ask for, its port taken; None without one.
-
-    Raises:
-        ListenError: The address is taken, or must not be used without TLS.
+    """Return the listener that the options ask for, its port taken; None without one. Raises ListenError if
+    the address is taken, or must not be used without TLS.
     """
     if options.service is None:
         return None

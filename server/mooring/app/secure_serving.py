@@ -157,7 +157,6 @@ class Delegated:
     """Admits the requests that the API server authorizes; a ``Gatekeeper``. If it can't be reached, none is.
 
     Args:
-        reviews: Asks the API server.
         always_allowed: Paths that need no authorization; ``*`` at the end stands for whatever follows.
     """
 

@@ -191,9 +191,7 @@ def _check_arguments(asked: Configuration, in_force: Configuration) -> None:
     """Check that only kube-scheduler's plugins get arguments of the caller's.
 
     Others' may name files and addresses, which this process would read and call on a stranger's behalf.
-
-    Raises:
-        InvalidArgumentError: Another plugin does.
+    Raises InvalidArgumentError if another plugin does.
     """
     for index, profile in enumerate(asked.profiles):
         for name, args in profile.args.items():

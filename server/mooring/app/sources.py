@@ -60,9 +60,7 @@ def api_server_of(
     """Return the API server that ``--source``, ``--kubeconfig`` or ``--in-cluster`` name; None without one.
 
     A source ``kubernetes`` that names no file takes that of ``--kubeconfig``, else the pod's own cluster.
-
-    Raises:
-        InvalidArgumentError: They contradict each other, or it can't be used.
+    Raises InvalidArgumentError if they contradict each other, or it can't be used.
     """
     kind, _, file = source.partition(":")
     live = kind == "kubernetes"
@@ -81,9 +79,7 @@ def source_of(
     """Return the source that ``--source`` names.
 
     A live one delivers what ``profiles``' plugins read, and DaemonSets, since new nodes would get their pods.
-
-    Raises:
-        InvalidArgumentError: There is no such source.
+    Raises InvalidArgumentError if there is no such source.
     """
     kind, _, rest = text.partition(":")
     if text == "sample":
@@ -101,10 +97,8 @@ def source_of(
 
 
 def check_read_kinds(profiles: Iterable[Profile], source: Source) -> None:
-    """Check that ``profiles`` read only kinds that a live source has followed since its start.
-
-    Raises:
-        InvalidArgumentError: A plugin does.
+    """Check that ``profiles`` read only kinds that a live source has followed since its start. Raises
+    InvalidArgumentError if a plugin does.
     """
     if not isinstance(source, KubernetesSource):
         return

@@ -8,10 +8,8 @@ from mooring.tracing.spans import Tracer
 
 
 def tracer_for(file: str, service: str) -> Tracer | None:
-    """Return what traces as ``--tracing-config-file`` says; None without it.
-
-    Raises:
-        InvalidArgumentError: The file can't be used.
+    """Return what traces as ``--tracing-config-file`` says; None without it. Raises InvalidArgumentError if
+    the file can't be used.
     """
     try:
         return tracer_of(file, service)

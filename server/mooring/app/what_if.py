@@ -36,7 +36,6 @@ class Shape:
     """A pod to place copies of.
 
     Attributes:
-        name: Its name in the manifests.
         pod: The pod; if it has claims, its name is unique.
         claims: The claims that were made for it alone; each copy gets its own.
     """
@@ -63,10 +62,8 @@ Answer = (
 
 
 def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Shape]:
-    """Return the pods in manifests, one of each template or workload.
-
-    Raises:
-        InvalidArgumentError: A manifest can't be used, or there is no pod.
+    """Return the pods in manifests, one of each template or workload. Raises InvalidArgumentError if a
+    manifest can't be used, or there is no pod.
     """
     files = list(paths)
     manifests = load_manifests(files, gates)
@@ -151,10 +148,8 @@ def advising(core: Core, options: EngineOptions) -> Callable[[Pod, str], pb.Sugg
 
 
 def name_nodes(request: Question, known: Collection[str]) -> None:
-    """Put the whole names of nodes in a question that names them as in tables.
-
-    Raises:
-        NotFoundError: As ``node_named``.
+    """Put the whole names of nodes in a question that names them as in tables. Raises NotFoundError as
+    ``node_named``.
     """
     if isinstance(request, pb.AssignBlameRequest) and request.node:
         request.node = node_named(request.node, known)
@@ -163,10 +158,8 @@ def name_nodes(request: Question, known: Collection[str]) -> None:
 
 
 def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[NodeGroup]:
-    """Return a group for each node in manifests, called like it.
-
-    Raises:
-        InvalidArgumentError: A manifest can't be used, it has no node, or a price is for an unknown group.
+    """Return a group for each node in manifests, called like it. Raises InvalidArgumentError if a manifest
+    can't be used, it has no node, or a price is for an unknown group.
     """
     files = list(paths)
     nodes = load_manifests(files).nodes

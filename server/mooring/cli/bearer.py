@@ -22,11 +22,7 @@ class _Details(NamedTuple):
 
 
 class Bearer(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
-    """Shows a token in each call.
-
-    Args:
-        token: The token.
-    """
+    """Shows a token in each call."""
 
     def __init__(self, token: str) -> None:
         self._shown = (TOKEN_HEADER, f"Bearer {token}")

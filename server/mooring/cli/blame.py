@@ -15,10 +15,8 @@ Document = dict[str, Any]
 
 
 def show_blame(args: argparse.Namespace, options: tuple[Option, ...], pod: str) -> int:
-    """Print which pods, rules, gates and configuration cost the decision about a pod.
-
-    Raises:
-        MooringError: There is no such pod, node or profile, or the server rejects the call.
+    """Print which pods, rules, gates and configuration cost the decision about a pod. Raises MooringError if
+    there is no such pod, node or profile, or the server rejects the call.
     """
     from mooring_client.v1 import simulation_service_pb2 as pb
 

@@ -40,10 +40,8 @@ def ask(
 ) -> Document:
     """Return the changes that would make a pod, or a group, fit on one of the nodes or on any, as a document.
 
-    A server decides by its own release, gates and configuration, or ``by_flags``.
-
-    Raises:
-        MooringError: There is no such pod, group, node or profile, or the server rejects the call.
+    A server decides by its own release, gates and configuration, or ``by_flags``. Raises MooringError if
+    there is no such pod, group, node or profile, or the server rejects the call.
     """
     from mooring_client.v1 import simulation_service_pb2 as pb
 

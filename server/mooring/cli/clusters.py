@@ -25,10 +25,8 @@ def is_read(source: str) -> bool:
 
 def choose_server(args: argparse.Namespace) -> None:
     """Let ``--cluster server:ADDRESS`` name the server of a command that asks about no other cluster; as a
-    plugin of kubectl, it is the scheduler of the context's cluster.
-
-    Raises:
-        InvalidArgumentError: It names something else.
+    plugin of kubectl, it is the scheduler of the context's cluster. Raises InvalidArgumentError if it names
+    something else.
     """
     source = args.cluster
     if args.kubectl and not source and args.server == remote.DEFAULT_SERVER:

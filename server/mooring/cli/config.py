@@ -186,10 +186,8 @@ def _diff(
 
 
 def _check_calls(args: argparse.Namespace, loaded: config.Configuration, catalog: config.Catalog) -> None:
-    """Check that kube-scheduler, configured by ``--extenders``, can call the profiles of ``loaded``.
-
-    Raises:
-        ConfigError: It can't; ``args.file`` is the file that is meant.
+    """Check that kube-scheduler, configured by ``--extenders``, can call the profiles of ``loaded``. Raises
+    ConfigError if it can't; ``args.file`` is the file that is meant.
     """
     from mooring import config
 
@@ -211,10 +209,8 @@ def _check_calls(args: argparse.Namespace, loaded: config.Configuration, catalog
 
 
 def _probe(extenders: Sequence[ExtenderStanza]) -> list[FieldError]:
-    """Print how long each extender takes to answer, and return what is wrong with the answers.
-
-    Raises:
-        InvalidArgumentError: A certificate can't be used.
+    """Print how long each extender takes to answer, and return what is wrong with the answers. Raises
+    InvalidArgumentError if a certificate can't be used.
     """
     from mooring.app.probing import faults_of, probe
 

@@ -192,10 +192,8 @@ def _two_numbers(text: str) -> tuple[int, int]:
 
 
 def _node_of(args: argparse.Namespace) -> str:
-    """Return the whole name of a node as tables have it; a node that is gone is left as it is.
-
-    Raises:
-        NotFoundError: Several nodes have names that begin so.
+    """Return the whole name of a node as tables have it; a node that is gone is left as it is. Raises
+    NotFoundError if several nodes have names that begin so.
     """
     from mooring.app.offline import node_named
 

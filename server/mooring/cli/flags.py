@@ -244,10 +244,8 @@ def add_audit(flags: Flags) -> None:
 
 
 def audit_options(args: argparse.Namespace) -> AuditOptions:
-    """Return the options from the flags of ``add_audit``.
-
-    Raises:
-        InvalidArgumentError: Another flag needs ``--audit-log``.
+    """Return the options from the flags of ``add_audit``. Raises InvalidArgumentError if another flag needs
+    ``--audit-log``.
     """
     if not args.audit_log and (args.audit_fail_closed or args.audit_read):
         flag = "--audit-fail-closed" if args.audit_fail_closed else "--audit-read"
@@ -396,10 +394,8 @@ def add_namespace(flags: Flags) -> None:
 def pod_key(text: str, namespace: str) -> str:
     """Return NAMESPACE/NAME of the pod that an argument and ``-n`` name, or NAMESPACE/KIND/NAME of an owner.
 
-    ``pod/web`` is a kind and a name, ``deploy/web`` an owner.
-
-    Raises:
-        InvalidArgumentError: They name two namespaces.
+    ``pod/web`` is a kind and a name, ``deploy/web`` an owner. Raises InvalidArgumentError if they name two
+    namespaces.
     """
     first, slash, name = text.rpartition("/")
     if first in OWNERS:

@@ -12,9 +12,6 @@ class JunitCase:
     """One test of a report.
 
     Attributes:
-        group: The class that it is shown under.
-        name: Its name.
-        rule: The rule that it tries.
         faults: A sentence for each fault; none = it passed.
         skipped: Why it does not count; "" = it counts.
     """

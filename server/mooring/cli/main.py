@@ -185,9 +185,6 @@ class SharedWriter(logging.Handler):
 
     ``logging.StreamHandler`` makes it wait instead, and each write costs the writer its turn in the
     interpreter: 16 threads that logged a line per binding waited 40 % of their time for each other.
-
-    Args:
-        stream: The lines' destination.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -23,11 +23,7 @@ CHANGED = 10
 
 
 def show_history(args: argparse.Namespace) -> int:
-    """Print the life of a pod.
-
-    Raises:
-        CallError: The server does not answer, or rejects the call.
-    """
+    """Print the life of a pod. Raises CallError if the server does not answer, or rejects the call."""
     from mooring_client.v1 import decision_service_pb2 as pb
 
     namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
@@ -57,11 +53,7 @@ def show_history(args: argparse.Namespace) -> int:
 
 
 def show_time_line(args: argparse.Namespace, namespace: str) -> int:
-    """Print the last ``args.over`` seconds in spans.
-
-    Raises:
-        CallError: As ``show_history``.
-    """
+    """Print the last ``args.over`` seconds in spans. Raises CallError as ``show_history``."""
     from mooring_client.v1 import decision_service_pb2 as pb
 
     request = pb.GetTimeLineRequest(span_count=SPANS, namespace=namespace, profile=args.profile)
@@ -117,10 +109,8 @@ def _milliseconds(seconds: float | None) -> str:
 
 
 def show_comparison(args: argparse.Namespace) -> int:
-    """Print in what the decisions ``args.compare`` differ, and which inputs moved the outcome.
-
-    Raises:
-        CallError: As ``show_history``, or a decision was forgotten.
+    """Print in what the decisions ``args.compare`` differ, and which inputs moved the outcome. Raises
+    CallError as ``show_history``, or a decision was forgotten.
     """
     from mooring.cli.decisions import document_of
     from mooring_client.v1 import decision_service_pb2 as pb

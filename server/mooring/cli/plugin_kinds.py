@@ -13,8 +13,6 @@ class PluginKind:
     Attributes:
         does: The purpose of such a plugin, as the help text has it.
         args: Its arguments in the configuration, a line of YAML.
-        plugin: The module of the plugin.
-        test: The test; the objects that it names come with it.
     """
 
     does: str

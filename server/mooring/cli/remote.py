@@ -58,20 +58,16 @@ def add_server_certificates(flags: Flags) -> None:
 
 
 def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> Explanation:
-    """Ask the server that the flags of ``add_server`` name.
-
-    Raises:
-        CallError: It can't be reached, or rejects the call, or a file can't be read.
+    """Ask the server that the flags of ``add_server`` name. Raises CallError if it can't be reached, or
+    rejects the call, or a file can't be read.
     """
     with channel_to(args) as channel:
         return _ask(channel, args.server, request)
 
 
 def explain_plainly(address: str, request: pb.ExplainRequest) -> Explanation:
-    """Ask the server at ``address`` in plain text.
-
-    Raises:
-        CallError: It can't be reached, or rejects the call.
+    """Ask the server at ``address`` in plain text. Raises CallError if it can't be reached, or rejects the
+    call.
     """
     import grpc
 
@@ -80,10 +76,8 @@ def explain_plainly(address: str, request: pb.ExplainRequest) -> Explanation:
 
 
 def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
-    """Call a method of DecisionService at the server that the flags of ``add_server`` name.
-
-    Raises:
-        CallError: As ``calling``.
+    """Call a method of DecisionService at the server that the flags of ``add_server`` name. Raises CallError
+    as ``calling``.
     """
     from mooring_client.v1.decision_service_pb2_grpc import DecisionServiceStub
 
@@ -92,10 +86,8 @@ def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
 
 
 def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explanation:
-    """Ask that server for the explanation of an earlier decision about a pod: -1 = the last one.
-
-    Raises:
-        CallError: As ``calling``, or there is no such decision.
+    """Ask that server for the explanation of an earlier decision about a pod: -1 = the last one. Raises
+    CallError as ``calling``, or there is no such decision.
     """
     from mooring.service.wire.explanation import from_response
     from mooring_client.v1 import decision_service_pb2 as pb
@@ -126,19 +118,15 @@ def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explana
 
 def pending_pods(args: argparse.Namespace, selection: PodSelection) -> list[str]:
     """Return the pods of a selection that have no node, NAMESPACE/NAME each, as that server knows them.
-
-    Raises:
-        CallError: As ``calling``.
+    Raises CallError as ``calling``.
     """
     with calling(args) as channel:
         return _pending(channel, namespace=selection.namespace, label_selector=selection.selector)
 
 
 def pod_of_owner(args: argparse.Namespace, owner: str) -> str:
-    """Return the first pod without a node of a workload, NAMESPACE/KIND/NAME, as that server knows it.
-
-    Raises:
-        CallError: As ``calling``, or there is none.
+    """Return the first pod without a node of a workload, NAMESPACE/KIND/NAME, as that server knows it. Raises
+    CallError as ``calling``, or there is none.
     """
     import msgspec
 
@@ -162,10 +150,8 @@ def pod_of_owner(args: argparse.Namespace, owner: str) -> str:
 
 
 def require_pending(args: argparse.Namespace, pod: str) -> None:
-    """Require that the server knows a pod, and that it has no node.
-
-    Raises:
-        CallError: It doesn't, or as ``calling``.
+    """Require that the server knows a pod, and that it has no node. Raises CallError if it doesn't, or as
+    ``calling``.
     """
     with calling(args) as channel:
         known = _pending(channel)
@@ -223,10 +209,8 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
 
 @contextmanager
 def calling(args: argparse.Namespace) -> Iterator[grpc.Channel]:
-    """Lend a channel to the server that the flags of ``add_server`` name.
-
-    Raises:
-        CallError: It can't be reached, or rejects a call that is made in the block, or a file can't be read.
+    """Lend a channel to the server that the flags of ``add_server`` name. Raises CallError if it can't be
+    reached, or rejects a call that is made in the block, or a file can't be read.
     """
     import grpc
 
@@ -238,10 +222,8 @@ def calling(args: argparse.Namespace) -> Iterator[grpc.Channel]:
 
 
 def channel_to(args: argparse.Namespace) -> grpc.Channel:
-    """Return a channel to the server that the flags of ``add_server`` name.
-
-    Raises:
-        CallError: A file can't be read.
+    """Return a channel to the server that the flags of ``add_server`` name. Raises CallError if a file can't
+    be read.
     """
     import grpc
 

@@ -134,11 +134,7 @@ def _await_ready(url: str, stop: threading.Event) -> None:
 
 
 def _show_first_decision(address: str, url: str) -> None:
-    """Ask both for the same pod, and print what they say.
-
-    Raises:
-        CallError: One of them does not answer.
-    """
+    """Ask both for the same pod, and print what they say. Raises CallError if one of them does not answer."""
     from mooring_client.v1 import scheduling_service_pb2 as pb
 
     request = pb.ExplainRequest(pod=remote.reference(FIRST_POD))
@@ -170,11 +166,7 @@ def _post(url: str, path: str, pod: Pod, names: list[str]) -> Any:
 
 
 def _call(url: str, method: str, path: str, body: bytes | None) -> bytes:
-    """Return the body of the adapter's answer.
-
-    Raises:
-        OSError: There was none, or a rejection.
-    """
+    """Return the body of the adapter's answer. Raises OSError if there was none, or a rejection."""
     from mooring.http_client.client import HttpClient
     from mooring.http_client.origin import Origin, head_of, message_of
 

@@ -44,7 +44,6 @@ class SampleCluster:
     """The sample cluster in the server behind ``channel``. For one thread.
 
     Args:
-        channel: A channel to the server.
         pushed: Whether the server takes objects from this process, and so pods come and go.
     """
 
@@ -54,11 +53,7 @@ class SampleCluster:
         self._session, self._sequence = uuid.uuid4().hex, 1
 
     def load(self) -> None:
-        """Push all objects, if they are pushed.
-
-        Raises:
-            CallError: The server does not take them.
-        """
+        """Push all objects, if they are pushed. Raises CallError if the server does not take them."""
         if not self._pushed:
             return
         objects = [manifest_of(item) for item in sample_objects() if isinstance(item, Node | Pod)]

@@ -20,7 +20,6 @@ class PodSelection:
     Attributes:
         namespace: Theirs; "" = all.
         selector: The selector that their labels match, as it was given; "" = anything.
-        matcher: The same, compiled.
     """
 
     namespace: str

@@ -229,10 +229,8 @@ def _extender_options(args: argparse.Namespace) -> ExtenderOptions:
 
 
 def _allowed(args: argparse.Namespace) -> frozenset[str]:
-    """Return the names of clients that may commit or push over gRPC.
-
-    Raises:
-        InvalidArgumentError: No listener can learn the name of a client.
+    """Return the names of clients that may commit or push over gRPC. Raises InvalidArgumentError if no
+    listener can learn the name of a client.
     """
     if args.allow_client and not (args.tls_client_ca_file or args.extender_client_ca_file):
         raise InvalidArgumentError.at(

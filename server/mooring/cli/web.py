@@ -131,11 +131,7 @@ def _named(text: str) -> tuple[str, str]:
 
 
 def _start_server(args: argparse.Namespace, source: str, running: ExitStack) -> str:
-    """Start ``mooring serve`` over the source; returns its address.
-
-    Raises:
-        StartError: It did not start.
-    """
+    """Start ``mooring serve`` over the source; returns its address. Raises StartError if it did not start."""
     folder = running.enter_context(tempfile.TemporaryDirectory(prefix="mooring-web-"))
     listeners = {name: f"unix:{folder}/{name}" for name in ("listen", "health-listen")}
     command = [sys.executable, "-m", "mooring", "serve", "--source", source, "--drain-delay", "0"]

@@ -73,10 +73,8 @@ def _removal_pages(
     request: simulation_service_pb2.PlanRemovalRequest,
     opening: simulation_service_pb2.OpenSessionRequest,
 ) -> Iterator[simulation_service_pb2.PlanRemovalResponse]:
-    """Ask about some nodes at a time, all in one session: each call has a deadline of its own.
-
-    Raises:
-        grpc.RpcError: A call failed.
+    """Ask about some nodes at a time, all in one session: each call has a deadline of its own. Raises
+    grpc.RpcError if a call failed.
     """
     from mooring_client.v1 import simulation_service_pb2 as pb
     from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
@@ -97,10 +95,8 @@ def _removal_pages(
 def _session(
     simulation: SimulationServiceStub, opening: simulation_service_pb2.OpenSessionRequest
 ) -> Iterator[str]:
-    """Open a session and close it; the server's warnings go to standard error.
-
-    Raises:
-        grpc.RpcError: It can't be opened.
+    """Open a session and close it; the server's warnings go to standard error. Raises grpc.RpcError if it
+    can't be opened.
     """
     from mooring_client.v1 import simulation_service_pb2 as pb
 
@@ -115,9 +111,7 @@ def _session(
 
 def _opening(args: argparse.Namespace) -> simulation_service_pb2.OpenSessionRequest | None:
     """Return the request for a session with the flags' settings; None if they leave everything to the server.
-
-    Raises:
-        CallError: The configuration can't be read.
+    Raises CallError if the configuration can't be read.
     """
     from mooring_client.v1 import simulation_service_pb2 as pb
 
@@ -138,10 +132,8 @@ def _asked(
     opening: simulation_service_pb2.OpenSessionRequest | None,
     objects: Sequence[Object] = (),
 ) -> Any:
-    """Call the method of SimulationService, in a session of its own to open it or to put objects.
-
-    Raises:
-        CallError: As ``calling``.
+    """Call the method of SimulationService, in a session of its own to open it or to put objects. Raises
+    CallError as ``calling``.
     """
     from mooring_client.v1 import cluster_service_pb2
     from mooring_client.v1 import simulation_service_pb2 as pb

@@ -17,10 +17,8 @@ FAR_SECONDS = 30.0
 
 
 def check_api_server(patient: Patient) -> Iterator[Diagnosis]:
-    """Yield the results about its version and its clock.
-
-    Raises:
-        MooringError: It rejects the request, or does not answer.
+    """Yield the results about its version and its clock. Raises MooringError if it rejects the request, or
+    does not answer.
     """
     began = time.time()
     response = patient.api.request("GET", "/version")

@@ -33,10 +33,8 @@ def check_files(files: Iterable[str]) -> Iterator[Diagnosis]:
 
 
 def check_secrets(patient: Patient) -> Iterator[Diagnosis]:
-    """Yield the expiry and the names of the certificates that mooring's pods show.
-
-    Raises:
-        MooringError: The API server does not list the pods.
+    """Yield the expiry and the names of the certificates that mooring's pods show. Raises MooringError if the
+    API server does not list the pods.
     """
     secrets = {
         volume["secret"]["secretName"]
@@ -101,10 +99,8 @@ def _called(patient: Patient) -> list[str]:
 
 
 def monitors(patient: Patient) -> list[dict[str, Any]]:
-    """Return the PodMonitors that select mooring's pods; none without the Prometheus operator.
-
-    Raises:
-        MooringError: The API server does not list them.
+    """Return the PodMonitors that select mooring's pods; none without the Prometheus operator. Raises
+    MooringError if the API server does not list them.
     """
     path = f"/apis/monitoring.coreos.com/v1/namespaces/{patient.namespace}/podmonitors"
     found = patient.items(path)

@@ -40,11 +40,8 @@ class DoctorOptions:
     """The subject of an examination.
 
     Attributes:
-        engine: mooring's configuration and plugins.
         mode: How mooring runs: one of ``MODES``.
-        namespace: Where.
         user: The user whose rights are checked; "" = the one who asks.
-        certificates: Files of certificates.
         extenders: kube-scheduler's configuration, whose extenders are checked; "" = none.
     """
 
@@ -57,10 +54,8 @@ class DoctorOptions:
 
 
 def examined(api: ApiServer, options: DoctorOptions) -> Iterator[Diagnosis]:
-    """Yield the findings. A check that can't be made is a finding too.
-
-    Raises:
-        RegistryError: A plugin can't be made.
+    """Yield the findings. A check that can't be made is a finding too. Raises RegistryError if a plugin can't
+    be made.
     """
     registry = registry_of(options.engine)
     catalog, scheduling = registry.catalog(), options.mode == SCHEDULER

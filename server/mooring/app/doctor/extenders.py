@@ -15,11 +15,6 @@ from mooring.app.probing import probe
 def check_extenders(file: str, own: config.Configuration, catalog: config.Catalog) -> Iterator[Diagnosis]:
     """Yield the faults of the extenders in a configuration of kube-scheduler, and how each of them answers.
 
-    Args:
-        file: kube-scheduler's configuration.
-        own: mooring's configuration.
-        catalog: The plugins that are known.
-
     Raises:
         ConfigError: The file can't be used.
         InvalidArgumentError: A certificate can't be used.

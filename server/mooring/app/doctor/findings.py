@@ -33,7 +33,6 @@ class Diagnosis:
 
     Attributes:
         check: The check: ``rights``, ``clock``, ...
-        state: How it ended.
         said: The state that was found.
         do: The remedy; "" = none is needed.
     """
@@ -49,13 +48,8 @@ class Patient:
     """The subject of an examination.
 
     Attributes:
-        api: The cluster's API server.
-        mode: One of ``MODES``.
-        namespace: The namespace of its pods.
         user: The user whose rights are checked; "" = the one who asks.
-        configuration: mooring's configuration.
         kinds: The kinds that its plugins read, by name, each with the names of these plugins.
-        kube_version: The release that mooring follows.
     """
 
     api: ApiServer
@@ -72,10 +66,8 @@ class Patient:
         return [profile.scheduler_name for profile in self.configuration.profiles]
 
     def get(self, path: str, **query: str) -> dict[str, Any] | None:
-        """Return the object or list at a path; None if there is none.
-
-        Raises:
-            MooringError: The API server rejects the request, or does not answer.
+        """Return the object or list at a path; None if there is none. Raises MooringError if the API server
+        rejects the request, or does not answer.
         """
         response = self.api.request("GET", path, query=query)
         return None if response.status == 404 else decoded(response, f"read {path}")
@@ -92,11 +84,7 @@ class Patient:
 
 
 def decoded(response: Response, subject: str) -> dict[str, Any]:
-    """Return the object in an answer.
-
-    Raises:
-        MooringError: It is a rejection, or no JSON object.
-    """
+    """Return the object in an answer. Raises MooringError if it is a rejection, or no JSON object."""
     if not response.ok:
         raise failure(response, subject)
     return response.decode(DOCUMENT)

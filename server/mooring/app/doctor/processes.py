@@ -14,11 +14,7 @@ _COLLECT = "docs/metrics.md, Collect them"
 
 
 def check_processes(patient: Patient) -> Iterator[Diagnosis]:
-    """Yield which pods are not ready, and why.
-
-    Raises:
-        MooringError: The API server does not list them.
-    """
+    """Yield which pods are not ready, and why. Raises MooringError if the API server does not list them."""
     pods = patient.pods()
     if not pods:
         said = f"there is no pod of mooring in {patient.namespace}"
@@ -46,10 +42,8 @@ def _why(patient: Patient, pod: str) -> str:
 
 
 def check_scraping(patient: Patient) -> Iterator[Diagnosis]:
-    """Yield whether the metrics of the second scheduler can be collected.
-
-    Raises:
-        MooringError: The API server does not say.
+    """Yield whether the metrics of the second scheduler can be collected. Raises MooringError if the API
+    server does not say.
     """
     if patient.mode != SCHEDULER:
         return

@@ -43,11 +43,7 @@ _FILES: Final = {
 
 
 def check_rights(patient: Patient) -> Iterator[Diagnosis]:
-    """Yield which rights are missing, or that none is.
-
-    Raises:
-        MooringError: The API server does not say.
-    """
+    """Yield which rights are missing, or that none is. Raises MooringError if the API server does not say."""
     who, asked, missing = patient.user or _own_name(patient), 0, 0
     for purpose, rights in _needed(patient).items():
         for (group, resource), verbs in rights.items():

@@ -20,10 +20,8 @@ INTERLEAVED = 3
 
 
 def check_schedulers(patient: Patient) -> Iterator[Diagnosis]:
-    """Yield what the leases and the latest bindings show.
-
-    Raises:
-        MooringError: The API server does not say.
+    """Yield what the leases and the latest bindings show. Raises MooringError if the API server does not
+    say.
     """
     if patient.mode == SCHEDULER:
         yield from _lease(patient)
