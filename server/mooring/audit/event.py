@@ -45,9 +45,7 @@ class AuditedPod(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     Attributes:
         namespace: Its namespace.
-        name: Its name.
         uid: Its UID.
-        node: Its node.
         version: The version of the state by which the node was selected.
         decision: The number of the decision in the event's journal.
     """
@@ -76,7 +74,6 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     Attributes:
         time: When it ended, in UTC.
-        kind: Its kind.
         call: The RPC, with the commit mode if it has one; or the step of this process.
         who: The caller's name with its type; ``OWN`` = this process, "" = the caller has no name.
         behind: The caller that spoke for ``who``; "" = none did.

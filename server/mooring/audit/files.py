@@ -18,11 +18,7 @@ class AuditTarget(Protocol):
     """Takes the lines of the log. For one thread."""
 
     def append(self, lines: bytes) -> None:
-        """Write whole lines, or none of them.
-
-        Raises:
-            OSError: They can't be written.
-        """
+        """Write whole lines, or none of them. Raises OSError if they can't be written."""
         ...
 
     def close(self) -> None:
@@ -43,10 +39,8 @@ class StandardOutput:
 
 
 def _open(path: Path) -> FileIO:
-    """Open a regular file to append to.
-
-    Raises:
-        OSError: It can't be opened, or is something else, such as a pipe, which could block.
+    """Open a regular file to append to. Raises OSError if it can't be opened, or is something else, such as a
+    pipe, which could block.
     """
 
     def opener(name: str, flags: int) -> int:
@@ -85,10 +79,8 @@ class RotatingFile:
         self._current()
 
     def append(self, lines: bytes) -> None:
-        """Write whole lines, or none of them.
-
-        Raises:
-            OSError: They can't be written, such as on a full disk.
+        """Write whole lines, or none of them. Raises OSError if they can't be written, such as on a full
+        disk.
         """
         file = self._current()
         size = file.seek(0, os.SEEK_END)

@@ -25,11 +25,7 @@ class AuditTrail:
         return ""
 
     def require_writable(self) -> None:
-        """Require that there is no fault.
-
-        Raises:
-            UnavailableError: There is one (AUDIT_UNWRITABLE).
-        """
+        """Require that there is no fault. Raises UnavailableError if there is one (AUDIT_UNWRITABLE)."""
         if fault := self.fault():
             raise UnavailableError(
                 f"the audit log can't be written ({fault}), and nothing is committed without it; "

@@ -40,18 +40,14 @@ class ObjectDecoder(Protocol):
     """Decodes objects of the Kubernetes API from both encodings. Safe from any thread."""
 
     def pod(self, encoding: str, data: bytes, path: str) -> Pod:
-        """Decode a pod from ``json`` or ``protobuf`` bytes.
-
-        Raises:
-            InvalidArgumentError: It is malformed; field paths begin with ``path``.
+        """Decode a pod from ``json`` or ``protobuf`` bytes. Raises InvalidArgumentError if it is malformed;
+        field paths begin with ``path``.
         """
         ...
 
     def committed_pod(self, encoding: str, data: bytes, path: str) -> Pod:
-        """Decode a pod that is to get a place, as ``pod``.
-
-        Raises:
-            InvalidArgumentError: As ``pod``; or it has no UID.
+        """Decode a pod that is to get a place, as ``pod``. Raises InvalidArgumentError as ``pod``; or it has
+        no UID.
         """
         ...
 
@@ -138,42 +134,26 @@ class Backend:
     """Everything behind the RPCs.
 
     Attributes:
-        engine: Decides.
-        committer: Places pods with it.
         slots: The threads in which plugins run.
         commit_slots: The threads in which commits run: they wait for the API server, for other pods and for
             volumes, which doesn't show the plugins' health.
-        decoder: Reads objects.
         read_changes: Reads changes for ``SessionState.apply_changes``, with warnings about ignored fields;
             raises InvalidArgumentError if one is malformed.
         kube_version: Whose behaviour is followed, for example ``1.36``.
-        server_version: mooring's own version.
         start_time: When the server started, with time zone.
-        sources: The sources as they are now.
         synced: Whether the sources have had their first full load; called before each decision.
         plugins: The plugins that the server knows, by name.
         configurations: Returns the configurations since the start that are remembered, the one in force last.
         pushes: Takes PushObjects; None when there is no push source.
         api_server_connected: Whether binds go to an API server.
-        leadership: Whether this process may commit.
         stale: Why the state may be behind the cluster, "" = it is not; called before each decision.
         read_pod: Reads a pod by namespace and name from the API server; None without one, and where a source
             follows it and knows every pod.
         feature_gates: The gates set by the operator.
-        limits: The limits of one call.
-        metrics: The server's metrics, which count decisions.
-        sessions: The sessions over the engine's state.
         session_slots: The threads for calls about sessions, which take no place of others.
-        advisor: Remembers what would help pods.
-        audit: Takes the events about the changes by calls.
-        decisions: The journal of decisions; None = none is noted, such as in sessions.
-        repeater: Makes decisions again; None = that can't be done.
-        queue: The scheduler's queue; None = there is no scheduler.
         work: The session's work tree that ``engine`` decides over; None = the live state.
         in_flight: The pods that kube-scheduler may be binding; None = they are not tracked.
         pages: Keeps lists for clients that read them in pages.
-        streams: Ends the watches when the server does.
-        server_id: Identifies the process to its clients.
     """
 
     engine: Engine
@@ -211,10 +191,8 @@ class Backend:
     server_id: str = field(default_factory=lambda: secrets.token_hex(6))
 
     def require_synced(self) -> None:
-        """Require that the sources have had their first full load.
-
-        Raises:
-            UnavailableError: They have not (NOT_SYNCED).
+        """Require that the sources have had their first full load. Raises UnavailableError if they have not
+        (NOT_SYNCED).
         """
         if not self.synced():
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
@@ -222,10 +200,8 @@ class Backend:
     def in_session_slot(
         self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
     ) -> Response:
-        """Run ``work`` where it gives way to live calls; however little it is, its call takes time.
-
-        Raises:
-            UnavailableError: The state is not complete yet (NOT_SYNCED).
+        """Run ``work`` where it gives way to live calls; however little it is, its call takes time. Raises
+        UnavailableError if the state is not complete yet (NOT_SYNCED).
         """
         self.require_synced()
         return in_slot(self.session_slots, context, work)

@@ -42,9 +42,7 @@ class _FoundNodes(NamedTuple):
     """The nodes of a list.
 
     Attributes:
-        provenance: The state.
         complete: Whether these are all nodes.
-        names: Their names.
         removed: int32[R], the rows that changed; none if complete.
         usage: The resources that the nodes offer; None if the request does not include it.
     """

@@ -75,8 +75,6 @@ class PodsInFlight:
     could not bind it, its condition says so, or kube-scheduler asks about it again.
 
     Args:
-        engine: Decides, with a state that a source keeps current.
-        metrics: Counts the waits.
         wait: Whether calls wait for pods in flight before they count them.
     """
 
@@ -98,10 +96,8 @@ class PodsInFlight:
     def turn(self, pod: Pod, profile: Profile, progress: SlotProgress) -> Iterator[Flight]:
         """Decide about ``pod``; it is in flight from then on if a node passes.
 
-        If its rules read other pods, the calls that came before have been answered.
-
-        Raises:
-            DeadlineExceededError: The time ran out while other calls decided.
+        If its rules read other pods, the calls that came before have been answered. Raises
+        DeadlineExceededError if the time ran out while other calls decided.
         """
         uid, now = pod.metadata.uid, time.monotonic()
         own = Flight(pod, progress.deadline, now + WAIT_SHARE * (progress.deadline - now))

@@ -34,11 +34,7 @@ LONGEST_SECONDS = 30 * 86_400.0
 def pod_history(
     backend: Backend, journal: DecisionJournal, request: pb.GetPodHistoryRequest
 ) -> pb.GetPodHistoryResponse:
-    """Answer GetPodHistory.
-
-    Raises:
-        InvalidArgumentError: The pod is not named.
-    """
+    """Answer GetPodHistory. Raises InvalidArgumentError if the pod is not named."""
     missing = [field for field in ("namespace", "name") if not getattr(request, field)]
     InvalidArgumentError.raise_if_any([FieldError(field, "is missing") for field in missing])
     found = journal.newest(MOST_LISTED, DecisionFilter(namespace=request.namespace, pod=request.name))
@@ -58,10 +54,8 @@ def pod_history(
 def time_line_of(
     backend: Backend, journal: DecisionJournal, request: pb.GetTimeLineRequest
 ) -> pb.GetTimeLineResponse:
-    """Answer GetTimeLine.
-
-    Raises:
-        InvalidArgumentError: The window or the number of spans is out of range.
+    """Answer GetTimeLine. Raises InvalidArgumentError if the window or the number of spans is out of
+    range.
     """
     count = list_limit(request.span_count, "span_count", default=60)
     window = request.window.ToNanoseconds() / 1e9 or 3_600.0

@@ -19,7 +19,6 @@ class PodListHead(NamedTuple):
     """The head of a list of pods.
 
     Attributes:
-        provenance: The state.
         unplaced: How many of the pods have no node.
     """
 
@@ -31,9 +30,7 @@ def find_pods(
     table: PodTable, request: pb.ListPodsRequest, provenance: objects_pb2.Provenance
 ) -> FoundList[PodListHead, PodRecord]:
     """Return the pods that ``request`` is about, those without a node first, then by namespace and name.
-
-    Raises:
-        InvalidArgumentError: The label selector is invalid.
+    Raises InvalidArgumentError if the label selector is invalid.
     """
     wanted = _matcher(request, label_matcher(request.label_selector, "label_selector"))
     # Records are kept as they are, so no decision has to wait.

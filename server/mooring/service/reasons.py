@@ -52,10 +52,8 @@ class PendingReasons:
     def summarize(
         self, journal: DecisionJournal, request: pb.SummarizeReasonsRequest, context: grpc.ServicerContext
     ) -> pb.SummarizeReasonsResponse:
-        """Answer SummarizeReasons.
-
-        Raises:
-            InvalidArgumentError: The limit, the window or the label selector can't be used.
+        """Answer SummarizeReasons. Raises InvalidArgumentError if the limit, the window or the label selector
+        can't be used.
         """
         limit = list_limit(request.limit)
         window = request.window.ToNanoseconds() / 1e9

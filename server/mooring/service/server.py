@@ -341,7 +341,6 @@ class Admission:
     A place is taken after the request has arrived: a call without a body takes none.
 
     Args:
-        metrics: Counts the calls.
         limit: Queries in progress at once, and as many commits.
     """
 

@@ -29,10 +29,8 @@ class TlsFiles:
     authority: Path | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """Return what is another once a file has been replaced, or what it links to.
-
-        Raises:
-            OSError: One can't be seen, is not a regular file, or is too large.
+        """Return what is another once a file has been replaced, or what it links to. Raises OSError if one
+        can't be seen, is not a regular file, or is too large.
         """
         found = [seen(path) for path in (self.certificate, self.key, self.authority) if path is not None]
         return tuple(chain.from_iterable((it.st_dev, it.st_ino, it.st_size, it.st_mtime_ns) for it in found))
@@ -44,7 +42,6 @@ class FollowedFiles(Generic[Read]):
     A rotation that is in progress or broken keeps the value in use. For one thread at a time.
 
     Args:
-        files: The files.
         read: Makes something of them; raises OSError when it can't.
         extra: Returns another input of the value; compared each time.
 

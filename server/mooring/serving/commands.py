@@ -23,8 +23,6 @@ class AdapterParser(SwitchParser):
     """The parser of an adapter's command, whose flags have twins in the environment.
 
     Args:
-        prog: The command.
-        about: Its description.
         prefix: The beginning of the names of twins.
         environment: The environment variables, with the flags' twins.
     """

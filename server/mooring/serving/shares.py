@@ -26,12 +26,7 @@ WEIGHTS: Final[Mapping[Level, int]] = MappingProxyType({Level.CHANGING: 2, Level
 
 
 class Claimant(NamedTuple):
-    """A client with a level, for limits.
-
-    Attributes:
-        client: The client.
-        level: Its level.
-    """
+    """A client with a level, for limits."""
 
     client: Hashable
     level: Level
@@ -52,7 +47,6 @@ class Shares:
         total: The amount, 1 or more.
 
     Attributes:
-        total: As given.
         most: The most for one client.
         taken: The sum of all clients.
     """

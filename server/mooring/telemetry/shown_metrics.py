@@ -28,10 +28,8 @@ def metric_name(name: str) -> str:
 
 
 def allowed_values(entries: Mapping[str, str]) -> Allowed:
-    """Parse entries of ``METRIC,LABEL`` to ``VALUE,VALUE``.
-
-    Raises:
-        ValueError: A key is not ``METRIC,LABEL``.
+    """Parse entries of ``METRIC,LABEL`` to ``VALUE,VALUE``. Raises ValueError if a key is not
+    ``METRIC,LABEL``.
     """
     allowed = {}
     for key, values in entries.items():
@@ -43,10 +41,8 @@ def allowed_values(entries: Mapping[str, str]) -> Allowed:
 
 
 def entries_of(flag: str) -> dict[str, str]:
-    """One value of ``--allow-metric-labels``: ``M,L=A,B``, or several of them, each in double quotes.
-
-    Raises:
-        ValueError: It is not such a value.
+    """One value of ``--allow-metric-labels``: ``M,L=A,B``, or several of them, each in double quotes. Raises
+    ValueError if it is not such a value.
     """
     pairs = [flag] if flag.count("=") == 1 else next(csv.reader([flag]), [])
     entries = {}

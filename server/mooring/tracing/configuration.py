@@ -38,22 +38,14 @@ class TracingConfiguration(msgspec.Struct, frozen=True, rename="camel", forbid_u
     sampling_rate_per_million: Annotated[int, msgspec.Meta(ge=0, le=PER_MILLION)] = 0
 
     def __post_init__(self) -> None:
-        """Check what types don't say.
-
-        Raises:
-            ValueError: gRPC can't resolve the endpoint.
-        """
+        """Check what types don't say. Raises ValueError if gRPC can't resolve the endpoint."""
         scheme, separator, _ = self.endpoint.partition("//")
         if separator and scheme.removesuffix(":") not in _SCHEMES:
             raise ValueError(f"endpoint {self.endpoint!r} must be HOST:PORT, dns, unix or unix-abstract")
 
 
 def read_configuration(file: str) -> TracingConfiguration:
-    """Return the configuration that a file has.
-
-    Raises:
-        ValueError: It can't be read, or isn't one.
-    """
+    """Return the configuration that a file has. Raises ValueError if it can't be read, or isn't one."""
     try:
         return msgspec.convert(read_document(read_file(file).decode()), TracingConfiguration)
     except OSError as error:

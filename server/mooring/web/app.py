@@ -181,11 +181,7 @@ class WebApp:
         return _file_answer(file, headers)
 
     async def _ask(self, scope: Scope, receive: Receive, path: str, headers: Mapping[bytes, bytes]) -> Answer:
-        """Answer what the gateway answers.
-
-        Raises:
-            MooringError, grpc.aio.AioRpcError: As ``Gateway``.
-        """
+        """Answer what the gateway answers. Raises MooringError or grpc.aio.AioRpcError as ``Gateway``."""
         token = headers.get(b"authorization", b"").decode("latin-1") if self._private else ""
         own = on_behalf_of(connection_of(scope)) if self._impersonate and not token else ()
         pass_on((*own, *(((TOKEN_HEADER, token),) if token else ())))
@@ -261,10 +257,8 @@ def _wrong_call(method: str, headers: Mapping[bytes, bytes]) -> Answer | None:
 
 
 def _seconds(milliseconds: bytes) -> float:
-    """Return the time that a call may take.
-
-    Raises:
-        InvalidArgumentError: It is not a number from 1 to 9999999999.
+    """Return the time that a call may take. Raises InvalidArgumentError if it is not a number from 1 to
+    9999999999.
     """
     if not milliseconds:
         return CALL_SECONDS

@@ -174,10 +174,8 @@ def _method(name: str) -> OfferedMethod:
 
 
 def read_request(method: OfferedMethod, body: bytes) -> Any:
-    """Return the request of a method that a body has as JSON.
-
-    Raises:
-        InvalidArgumentError: It is not valid, too large, or a field has a number that its enum lacks.
+    """Return the request of a method that a body has as JSON. Raises InvalidArgumentError if it is not valid,
+    too large, or a field has a number that its enum lacks.
     """
     name = method.request.DESCRIPTOR.name
     # A value is the first one, one after a comma, or the first inside brackets.

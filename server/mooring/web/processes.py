@@ -72,10 +72,8 @@ class Process:
     async def call(
         self, path: str, request: Message, response_type: type[Message], seconds: float = CALL_SECONDS
     ) -> Any:
-        """Call the method of that path, such as ``/mooring.v1.PluginService/ListPlugins``.
-
-        Raises:
-            grpc.aio.AioRpcError: The call failed.
+        """Call the method of that path, such as ``/mooring.v1.PluginService/ListPlugins``. Raises
+        grpc.aio.AioRpcError if the call failed.
         """
         method: Any = self._channel.unary_unary(
             path,
@@ -113,11 +111,7 @@ class Processes:
         self._by_name = {address.name: Process(address, credentials) for address in addresses}
 
     def named(self, name: str) -> Process:
-        """Return the process of that name; "" = the first one.
-
-        Raises:
-            NotFoundError: There is none.
-        """
+        """Return the process of that name; "" = the first one. Raises NotFoundError if there is none."""
         if not name:
             return next(iter(self._by_name.values()))
         if name not in self._by_name:

@@ -30,11 +30,7 @@ _SCHEDULES: Final = frozenset(
 
 
 def commit_mode(request: _Schedules) -> pb.CommitMode.ValueType:
-    """Return the request's commit mode.
-
-    Raises:
-        UnimplementedError: It is not offered.
-    """
+    """Return the request's commit mode. Raises UnimplementedError if it is not offered."""
     mode = request.commit_mode or pb.COMMIT_MODE_DRY_RUN
     if mode not in COMMIT_MODES:
         raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")

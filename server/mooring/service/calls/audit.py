@@ -54,10 +54,7 @@ class CommitAudit:
     """Records what one call commits.
 
     Attributes:
-        trail: Takes the events.
         call: The RPC, with its commit mode if it has one.
-        client: The caller's name.
-        state: The state that is changed.
     """
 
     trail: AuditTrail
@@ -109,7 +106,6 @@ class ListenerAudit:
     """Records the calls to a listener that are denied, and on request those that only read.
 
     Attributes:
-        trail: Takes the events.
         reads: The RPCs that are recorded although they change nothing; ``ALL_READS`` = all.
     """
 

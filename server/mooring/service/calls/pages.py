@@ -39,10 +39,6 @@ class FoundList(Generic[Head, Item]):
     """A list as it was found.
 
     Attributes:
-        head: The part that all pages have, such as the provenance.
-        items: All of them.
-        asked: The request without its page.
-        client: The client.
         until: When it is forgotten, on the monotonic clock.
     """
 
@@ -157,10 +153,8 @@ def _skip(request: Any) -> int | None:
 
 
 def list_limit(asked: int, field: str = "limit", most: int = MOST_LISTED, default: int = 100) -> int:
-    """Return how many items a call lists: the number in the request, or ``default`` if that is 0.
-
-    Raises:
-        InvalidArgumentError: ``field`` of the request asks for more than ``most``.
+    """Return how many items a call lists: the number in the request, or ``default`` if that is 0. Raises
+    InvalidArgumentError if ``field`` of the request asks for more than ``most``.
     """
     if asked > most:
         raise InvalidArgumentError.at(field, f"{asked} is more than {most}")

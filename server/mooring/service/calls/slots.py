@@ -44,7 +44,6 @@ class SlotProgress:
     plugins; the waiting call reads them. Plain attributes, because an assignment must cost nothing.
 
     Attributes:
-        plugin: The plugin that is running; "" for none.
         extension_point: The running extension point, such as "Filter"; "" for none.
         deadline: When the caller stops waiting, in seconds of ``time.monotonic``.
         pod: The UID of the pod that it is about; "" until ``about`` sets it.
@@ -83,10 +82,8 @@ class SlotProgress:
         self._cancelled = False
 
     def about(self, pod: str) -> None:
-        """Note that the work is about the pod with this UID from now on.
-
-        Raises:
-            ResourceExhaustedError: Too many threads are stuck about it.
+        """Note that the work is about the pod with this UID from now on. Raises ResourceExhaustedError if too
+        many threads are stuck about it.
         """
         self._admit(pod)
         self.pod = pod

@@ -26,10 +26,8 @@ class EndOfStreams:
         self._ended.set()
 
     def wait(self, news: Callable[[], bool], context: grpc.ServicerContext) -> bool:
-        """Wait for ``news``; return False if the caller left instead.
-
-        Raises:
-            UnavailableError: The server is shutting down (DRAINING).
+        """Wait for ``news``; return False if the caller left instead. Raises UnavailableError if the server
+        is shutting down (DRAINING).
         """
         with waiting():
             while context.is_active():

@@ -26,12 +26,7 @@ class Batch(msgspec.Struct, frozen=True):
     """The pods of a request in order, and the candidate nodes.
 
     Attributes:
-        mode: The use of the selected nodes.
         templates: The pods that the others are copies of, each with its profile; namespaces are filled in.
-        indices: The template of each pod.
-        uids: The UID of each pod.
-        names: The name of each pod.
-        selection: The nodes.
         include_ties: Whether to return all nodes with the highest total.
         commits: Whether the pods are reserved or bound outside of sessions.
     """

@@ -40,10 +40,8 @@ LONGEST_NAME = 253
 
 
 def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotProgress) -> pb.BindResponse:
-    """Bind a pod to the node that the caller names.
-
-    Raises:
-        MooringError: The request is wrong, the pod can't be bound there, or the binding failed.
+    """Bind a pod to the node that the caller names. Raises MooringError if the request is wrong, the pod
+    can't be bound there, or the binding failed.
     """
     _check(FieldError("pod.uid", "is missing") if not request.pod.uid else None, _node_fault(request.node))
     state = backend.engine.state
@@ -68,10 +66,8 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
 def reserve(
     backend: Backend, request: pb.ReserveRequest, owner: str, progress: SlotProgress
 ) -> pb.ReserveResponse:
-    """Reserve a place for a pod on the node that the caller names.
-
-    Raises:
-        MooringError: The request is wrong, or the pod can't have a place there.
+    """Reserve a place for a pod on the node that the caller names. Raises MooringError if the request is
+    wrong, or the pod can't have a place there.
     """
     _check(_node_fault(request.node))
     state = backend.engine.state
@@ -95,10 +91,8 @@ def reserve(
 def unreserve(
     backend: Backend, request: pb.UnreserveRequest, owner: str, progress: SlotProgress
 ) -> pb.UnreserveResponse:
-    """End the reservation of a pod.
-
-    Raises:
-        MooringError: The request is wrong, or the reservation is not the caller's to end.
+    """End the reservation of a pod. Raises MooringError if the request is wrong, or the reservation is not
+    the caller's to end.
     """
     pod = request.pod
     fields = {"pod.namespace": pod.namespace, "pod.name": pod.name, "pod.uid": pod.uid}
@@ -143,10 +137,8 @@ def unreserve_many(
 def list_reservations(
     backend: Backend, request: pb.ListReservationsRequest, owner: str
 ) -> pb.ListReservationsResponse:
-    """Return a page of the reservations that the caller may end.
-
-    Raises:
-        MooringError: There is no such page.
+    """Return a page of the reservations that the caller may end. Raises MooringError if there is no such
+    page.
     """
     reservations = backend.committer.reservations
     page = backend.pages.page(
@@ -183,10 +175,8 @@ def _uids_fault(uids: Sequence[str], every: bool, most: int) -> FieldError | Non
 
 
 def reject_recreated(backend: Backend, pod: Pod) -> None:
-    """Reject a pod whose name belongs to another one by now.
-
-    Raises:
-        AbortedError: It does (POD_RECREATED).
+    """Reject a pod whose name belongs to another one by now. Raises AbortedError if it does
+    (POD_RECREATED).
     """
     named = backend.engine.state.find_pod(pod.metadata.namespace, pod.metadata.name)
     if named is not None and named.metadata.uid != pod.metadata.uid:

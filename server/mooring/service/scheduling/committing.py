@@ -37,11 +37,7 @@ class Committing(CommitMode):
     """Commits the pods of a batch. For one thread.
 
     Args:
-        backend: Decides and commits.
         batch: The pods; its mode says whether they are reserved or bound.
-        answer: The answer, to which each pod is added.
-        seed: Decides between nodes of equal totals.
-        owner: The client's name.
     """
 
     def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int, owner: str) -> None:
@@ -153,9 +149,7 @@ class Committing(CommitMode):
 
     def _end(self, progress: SlotProgress) -> None:
         """Bind the pods that wait for a Permit plugin: those that they wait for may be pods of this batch.
-
-        Raises:
-            DeadlineExceededError: Some waited for longer than the caller does; they were given back.
+        Raises DeadlineExceededError if some waited for longer than the caller does; they were given back.
         """
         late: DeadlineExceededError | None = None
         for position, reservation, began, record in self._waiting:

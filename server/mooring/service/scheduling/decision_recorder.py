@@ -26,13 +26,7 @@ from mooring.tracing.spans import current_span
 
 
 class DecisionRecorder:
-    """Notes the decisions of one call, if decisions are remembered. For one thread.
-
-    Args:
-        backend: Has the decisions.
-        kind: The kind of decision.
-        seed: Decides between nodes of equal totals.
-    """
+    """Notes the decisions of one call, if decisions are remembered. For one thread."""
 
     def __init__(self, backend: Backend, kind: DecisionKind, seed: int = 0) -> None:
         self._decisions = backend.decisions

@@ -20,14 +20,7 @@ from mooring_client.v1 import scheduling_service_pb2 as pb
 
 
 class DryRun(CommitMode):
-    """Decides the pods of a batch. For one thread.
-
-    Args:
-        backend: Decides.
-        batch: The pods.
-        answer: The answer, to which each pod is added.
-        seed: Decides between nodes of equal totals.
-    """
+    """Decides the pods of a batch. For one thread."""
 
     _kind: DecisionKind
     _engine: Engine

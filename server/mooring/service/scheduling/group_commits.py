@@ -33,10 +33,7 @@ class GroupCommits:
     """Commits the groups of one call, one after the other. For one thread.
 
     Args:
-        backend: Decides and commits.
         mode: Whether the pods are reserved or bound.
-        owner: The client's name.
-        seed: Decides between nodes of equal totals.
     """
 
     def __init__(self, backend: Backend, mode: pb.CommitMode.ValueType, owner: str, seed: int) -> None:
@@ -48,10 +45,8 @@ class GroupCommits:
         self._groups = GroupCommitter(backend.engine, backend.committer)
 
     def commit(self, asked: AskedGroup, progress: Progress) -> pb.ScheduledGroup:
-        """Give the group's pods places, as far as they have none. Calls about one group take turns.
-
-        Raises:
-            MooringError: The decision failed, or another process leads; nothing is left of it.
+        """Give the group's pods places, as far as they have none. Calls about one group take turns. Raises
+        MooringError if the decision failed, or another process leads; nothing is left of it.
         """
         progress.check()
         committer = self._backend.committer

@@ -29,9 +29,7 @@ def schedule_groups(
     backend: Backend, request: pb.ScheduleGroupsRequest, owner: str, progress: SlotProgress
 ) -> pb.ScheduleGroupsResponse:
     """Decide about the groups in their order, and reserve or bind their pods if the call's mode says so.
-
-    Raises:
-        MooringError: The request is wrong, or a decision failed.
+    Raises MooringError if the request is wrong, or a decision failed.
     """
     mode = commit_mode(request)
     asked = list(_decoded(backend, request, progress))
@@ -104,11 +102,7 @@ def _in_session(work: Work, seed: int, progress: Progress) -> Callable[[AskedGro
 
 
 def _decoded(backend: Backend, request: pb.ScheduleGroupsRequest, progress: Progress) -> Iterator[AskedGroup]:
-    """Yield the groups.
-
-    Raises:
-        MooringError: The request is wrong.
-    """
+    """Yield the groups. Raises MooringError if the request is wrong."""
     if not request.groups:
         raise InvalidArgumentError.at("groups", "is empty; send one or more")
     limit = backend.limits.max_batch_pods

@@ -14,14 +14,7 @@ from mooring.sessions.work_trees import Work
 
 
 class Placing(CommitMode):
-    """Places the pods of a batch in a work tree. For one thread.
-
-    Args:
-        work: The tree.
-        batch: The pods.
-        answer: The answer, to which each pod is added.
-        seed: Decides between nodes of equal totals.
-    """
+    """Places the pods of a batch in a work tree. For one thread."""
 
     def __init__(self, work: Work, batch: Batch, answer: AnswerColumns, seed: int) -> None:
         self._work = work

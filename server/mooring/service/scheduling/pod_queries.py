@@ -69,21 +69,15 @@ class PodQuestion:
 
 
 class PodQueries:
-    """Answers from one backend. Safe from any thread.
-
-    Args:
-        backend: Decides.
-    """
+    """Answers from one backend. Safe from any thread."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._sent_nodes = SentNodes(backend.decoder, backend.engine.state)
 
     def question(self, request: Question, listing: Listing = Listing.WHERE_NEEDED) -> PodQuestion:
-        """Return the pod, the profile and the nodes of a request.
-
-        Raises:
-            MooringError: The request is wrong.
+        """Return the pod, the profile and the nodes of a request. Raises MooringError if the request is
+        wrong.
         """
         backend = self._backend
         state = backend.engine.state

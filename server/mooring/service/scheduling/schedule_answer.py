@@ -206,21 +206,13 @@ class TieLimit:
         self._bytes = 0
 
     def check(self, answer: AnswerColumns) -> None:
-        """Count the ties that were added last.
-
-        Raises:
-            InvalidArgumentError: All together take too much.
-        """
+        """Count the ties that were added last. Raises InvalidArgumentError if all together take too much."""
         if self._batch.include_ties:
             self._bytes += self._batch.selection.least_bytes(answer.ties[-1])
             self._reject(len(answer), self._bytes)
 
     def check_worst(self) -> None:
-        """As if all nodes tied for every pod.
-
-        Raises:
-            InvalidArgumentError: They would take too much.
-        """
+        """As if all nodes tied for every pod. Raises InvalidArgumentError if they would take too much."""
         if self._batch.include_ties:
             most = self._batch.selection.all_bytes(self._backend.engine.state)
             self._reject(len(self._batch), len(self._batch) * most)

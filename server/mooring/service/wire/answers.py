@@ -109,11 +109,8 @@ def raw_columns(request: pb.NormalizeScoreRequest, profile: Profile) -> dict[str
 
 
 def known_only(raw: dict[str, Int64s], selection: Selection, profile: Profile) -> dict[str, Int64s]:
-    """Return the columns without the entries of unknown nodes.
-
-    Raises:
-        InvalidArgumentError: A column has not one score per selected node, or one that no plugin brings
-            between 0 and 100.
+    """Return the columns without the entries of unknown nodes. Raises InvalidArgumentError if a column has
+    not one score per selected node, or one that no plugin brings between 0 and 100.
     """
     known = selection.rows != NO_ROW
     InvalidArgumentError.raise_if_any(

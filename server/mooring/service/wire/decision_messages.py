@@ -155,10 +155,8 @@ def result_message(result: DecisionResult) -> pb.DecisionResult.ValueType:
 
 
 def filter_of(message: pb.DecisionFilter) -> DecisionFilter:
-    """Return the filter of a request.
-
-    Raises:
-        InvalidArgumentError: A kind, a result or the selector is invalid.
+    """Return the filter of a request. Raises InvalidArgumentError if a kind, a result or the selector is
+    invalid.
     """
     try:
         kinds = frozenset(map(DecisionKind, message.kinds))

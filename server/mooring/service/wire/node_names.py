@@ -32,11 +32,7 @@ def joined_names(joined: bytes) -> list[str]:
 
 
 def listed_names(nodes: pb.NodeList) -> list[str]:
-    """Return the names in an answer.
-
-    Raises:
-        InvalidArgumentError: It has indices.
-    """
+    """Return the names in an answer. Raises InvalidArgumentError if it has indices."""
     form = nodes.WhichOneof("nodes")
     if form == "indices":
         raise InvalidArgumentError.at(

@@ -36,11 +36,7 @@ _FROM_WIRE = {number: code for code, number in CODES.items()}
 
 
 def decode_pod(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Pod:
-    """Decode the pod that ``message`` holds.
-
-    Raises:
-        InvalidArgumentError: It is missing or malformed.
-    """
+    """Decode the pod that ``message`` holds. Raises InvalidArgumentError if it is missing or malformed."""
     encoding, data = _encoded(message, path)
     return decoder.pod(encoding, data, path)
 
@@ -59,10 +55,8 @@ def _encoded(message: objects_pb2.KubernetesObject, path: str) -> tuple[str, byt
 
 
 def label_matcher(text: str, path: str) -> LabelMatcher:
-    """Compile the selector in a field; an empty one matches everything.
-
-    Raises:
-        InvalidArgumentError: The value is invalid.
+    """Compile the selector in a field; an empty one matches everything. Raises InvalidArgumentError if the
+    value is invalid.
     """
     try:
         return parsed(text)
@@ -93,10 +87,8 @@ def find_committed_pod(
 ) -> Pod:
     """Return the pod that a call is to give a place, as ``find_pod``.
 
-    Without a UID two callers with pods of one name would share one place.
-
-    Raises:
-        InvalidArgumentError: As ``find_pod``; or it has no UID.
+    Without a UID two callers with pods of one name would share one place. Raises InvalidArgumentError as
+    ``find_pod``; or it has no UID.
     """
     if source.WhichOneof("source") == "object":
         encoding, data = _encoded(source.object, f"{path}.object")
@@ -125,11 +117,7 @@ def known_pod(state: ClusterState, reference: objects_pb2.PodReference, path: st
 
 
 def known_node(state: ClusterState, name: str) -> Node:
-    """Return the node of that name.
-
-    Raises:
-        NotFoundError: There is none (NODE_NOT_FOUND).
-    """
+    """Return the node of that name. Raises NotFoundError if there is none (NODE_NOT_FOUND)."""
     table = state.snapshot.nodes
     with state.lock:
         row = table.index.get(name)
@@ -208,10 +196,8 @@ def status_message(status: Status, message: str = "") -> verdicts_pb2.Verdict:
 
 
 def status_of(message: verdicts_pb2.Verdict) -> Status:
-    """Return the status that ``status_message`` encoded, without the sentence.
-
-    Raises:
-        KeyError: The code is one of a newer server.
+    """Return the status that ``status_message`` encoded, without the sentence. Raises KeyError if the code is
+    one of a newer server.
     """
     return Status(_FROM_WIRE[message.code], tuple(message.reasons), message.plugin)
 

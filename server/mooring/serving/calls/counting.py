@@ -59,11 +59,7 @@ Fields = dict[int, _Field]
 
 
 class Counting:
-    """Counts requests of one type. Thread-safe.
-
-    Args:
-        request: The type.
-    """
+    """Counts requests of one type. Thread-safe."""
 
     def __init__(self, request: Descriptor) -> None:
         self._fields = _counted_fields(request, "")

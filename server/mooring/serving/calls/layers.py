@@ -51,10 +51,8 @@ _SERVER_ERRORS = frozenset(
 
 
 def time_limit(context: grpc.ServicerContext) -> float:
-    """When the work of a call must end, on ``time.monotonic``: its deadline, less the time to answer.
-
-    Raises:
-        DeadlineExceededError: The deadline has passed already.
+    """When the work of a call must end, on ``time.monotonic``: its deadline, less the time to answer. Raises
+    DeadlineExceededError if the deadline has passed already.
     """
     remaining = min(context.time_remaining(), LONGEST_SECONDS)
     if remaining <= 0:

@@ -58,7 +58,6 @@ class OfferedService:
     """A service to offer.
 
     Attributes:
-        descriptor: Its descriptor: ``module.DESCRIPTOR.services_by_name[NAME]``.
         add: Adds the servicer: ``partial(add_NAMEServicer_to_server, servicer)``.
         end_streams: Ends the streams that last, before the server ends.
     """
@@ -73,13 +72,9 @@ class CallListener:
 
     Args:
         address: HOST:PORT or unix:PATH; port 0 takes a free one.
-        services: The services to offer.
-        pipeline: The layers around each call.
-        metrics: Counts the calls.
         tls: The server's certificate and the CA of its clients; None = plain text.
         threads: Threads that calls may have, most of them waiting; made on demand.
         body_timeout: How many seconds a request may take to arrive.
-        reflection: Whether server reflection is offered.
 
     Raises:
         ListenError: The address cannot be listened on.

@@ -43,10 +43,8 @@ class MemoryBudget:
         return self._bytes.total - self._bytes.taken
 
     def take(self, client: Hashable, size: int, taken: int) -> None:
-        """Take bytes for a body of ``client`` that has ``taken`` some before.
-
-        Raises:
-            ResourceExhaustedError: Too few are left for now.
+        """Take bytes for a body of ``client`` that has ``taken`` some before. Raises ResourceExhaustedError
+        if too few are left for now.
         """
         with self._lock:
             alone = self._bytes.of(client) == taken and size <= self.left
@@ -69,7 +67,6 @@ class Share:
     """One call's share of a budget. For one thread.
 
     Args:
-        budget: The budget.
         client: Returns the client of a call; called once the body counts. Default: no client.
     """
 

@@ -49,10 +49,7 @@ class Pipeline(grpc.ServerInterceptor):
     """The one interceptor of a listener: puts the layers around every method, once per method.
 
     Args:
-        metrics: Counts the calls.
-        budget: The memory that all bodies share.
         layer: Puts what the server does of its own around a method of that name.
-        tracer: Decides which calls are traced; None = none.
         trusts: Whether a caller may have its call traced. Default: none may.
     """
 
@@ -148,8 +145,6 @@ class Unary(Method):
 
     Args:
         behavior: Answers an arrival; ends the call by itself if that fails.
-        budget: The memory that all bodies share from their arrival on.
-        meters: The metrics.
         ended_by_caller: Called with code and seconds of a call that ended before its answer.
     """
 
@@ -203,11 +198,7 @@ class Unary(Method):
 
 
 class Unknown(Method):
-    """A method that is not there: its calls fail like those of a method that is not offered.
-
-    Args:
-        name: The name that the caller used.
-    """
+    """A method that is not there: its calls fail like those of a method that is not offered."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -229,12 +220,6 @@ class Unknown(Method):
 
 class ServerStream(Unary):
     """A method that streams its answer: counts starts and ends by code. Its thread makes room while it sends.
-
-    Args:
-        method: The method's full name.
-        behavior: Answers an arrival.
-        budget: The memory that all bodies share from their arrival on.
-        meters: The metrics.
     """
 
     def __init__(self, method: str, behavior: Behavior, budget: MemoryBudget, meters: MethodMetrics) -> None:
@@ -263,8 +248,6 @@ class Streams(Method):
     keeps reopening it would push out all others.
 
     Args:
-        behavior: The servicer's method.
-        deserialize: Makes its messages.
         most: Streams that have a thread.
     """
 

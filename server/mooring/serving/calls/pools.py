@@ -46,11 +46,8 @@ class CallPool:
     Args:
         calls: Their name, in the plural.
         places: How many there are, 1 or more; half as many calls may wait.
-        rejected: Called for each call that is rejected.
 
     Attributes:
-        calls: As given.
-        places: The places.
         rejections: How many calls were rejected, by level.
         ended: When a call was last counted out, in seconds of ``time.monotonic``.
     """
@@ -72,10 +69,8 @@ class CallPool:
         return self.places.taken
 
     def enter(self, client: Hashable, deadline: float) -> None:
-        """Count a call of ``client`` in, with its ``deadline`` in seconds of ``time.monotonic``.
-
-        Raises:
-            ResourceExhaustedError: No place came free in time.
+        """Count a call of ``client`` in, with its ``deadline`` in seconds of ``time.monotonic``. Raises
+        ResourceExhaustedError if no place came free in time.
         """
         with self._lock:
             if self.places.has_room(client):

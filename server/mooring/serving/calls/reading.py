@@ -37,7 +37,6 @@ class Reader:
 
     Args:
         deserialize: Makes the message; raises DecodeError.
-        request: The type of the message.
     """
 
     def __init__(self, deserialize: Callable[[bytes], Any], request: Descriptor) -> None:

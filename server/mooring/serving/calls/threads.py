@@ -78,7 +78,6 @@ class Threads(Executor):
 
     Args:
         most: How many threads there may be, 1 or more.
-        name: The beginning of their names.
         standstill: Seconds during which no queued call begins, after which each gets a thread.
     """
 
@@ -99,11 +98,7 @@ class Threads(Executor):
     def submit(
         self, fn: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Result]:
-        """Run a call as soon as it has its turn.
-
-        Raises:
-            RuntimeError: This was shut down.
-        """
+        """Run a call as soon as it has its turn. Raises RuntimeError if this was shut down."""
         future: Future[Result] = Future()
         self.start(partial(_fulfil, future, partial(fn, *args, **kwargs)))
         return future

@@ -47,7 +47,6 @@ class HttpServer:
     """Listens on one address. The socket is bound at once, so ``url`` is known from the start.
 
     Args:
-        app: the application that answers.
         host: an address of this machine.
         port: a TCP port; 0 takes a free one.
         tls: the server's certificate and the CA of its clients; None serves plain HTTP.

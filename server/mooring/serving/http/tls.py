@@ -21,9 +21,7 @@ log = logging.getLogger(__name__)
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
     """Return the context to serve HTTPS with. New connections follow the files; broken new files are ignored.
-
-    Raises:
-        OSError: A file can't be used.
+    Raises OSError if a file can't be used.
     """
     try:
         followed, shown = FollowedFiles(files, _read), _read(files)
@@ -44,9 +42,7 @@ def own_hosts(address: str, names: Iterable[str], files: TlsFiles | None, flag: 
     """Return the names under which clients may call a listener at ``address``.
 
     They are the address, ``names``, and the DNS names and addresses in the certificate, as its file is now.
-
-    Raises:
-        OSError: The certificate can't be read.
+    Raises OSError if the certificate can't be read.
     """
     return Hosts({address, *names}, FollowedFiles(files, _certified_hosts) if files else None, flag)
 
@@ -125,10 +121,6 @@ def connection_of(transport: asyncio.BaseTransport) -> Client:
 
 
 def channel_credentials(files: TlsFiles) -> grpc.ChannelCredentials:
-    """Credentials for a channel to mooring, as the files are now.
-
-    Raises:
-        OSError: A file can't be read.
-    """
+    """Credentials for a channel to mooring, as the files are now. Raises OSError if a file can't be read."""
     named = (files.authority, files.key or files.certificate, files.certificate)
     return grpc.ssl_channel_credentials(*[read_file(path) if path else None for path in named])

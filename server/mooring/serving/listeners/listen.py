@@ -38,10 +38,8 @@ def at_most(connections: int) -> tuple[str, int]:
 def add_port(
     server: grpc.Server | grpc.aio.Server, address: str, credentials: grpc.ServerCredentials | None = None
 ) -> str:
-    """Make the server listen, and return the address with the port that it got.
-
-    Raises:
-        ListenError: The address is in use, or it cannot be listened on.
+    """Make the server listen, and return the address with the port that it got. Raises ListenError if the
+    address is in use, or it cannot be listened on.
     """
     check_free(address)
     _CORE.addFilter(_is_defect)
@@ -112,10 +110,8 @@ def _taken(address: str, why: str) -> ListenError:
 def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
     """Return credentials that follow the files.
 
-    gRPC asks on every new connection, so unchanged files are not read again.
-
-    Raises:
-        OSError: A file can't be read.
+    gRPC asks on every new connection, so unchanged files are not read again. Raises OSError if a file can't
+    be read.
     """
     followed = FollowedFiles(files, _certificate_of)
     required = files.authority is not None

@@ -51,8 +51,6 @@ class PageListener:
 
     Args:
         address: HOST:PORT; port 0 takes a free one.
-        probes: The answers.
-        metrics: The metrics to show.
         tls: Returns the context with which a new connection speaks HTTPS; None = plain HTTP.
         broken: Counts a connection that broke, such as one with plain HTTP where TLS is spoken.
         pages: Further pages, by path.
