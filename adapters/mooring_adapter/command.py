@@ -34,7 +34,6 @@ class Adapter:
 
     Attributes:
         name: The command; twins of its flags begin with it, as MOORING_ESTIMATOR_.
-        about: Its description.
         listen: The default address.
         add_flags: Adds the flags that others don't have.
         service: Makes the service that the flags describe.

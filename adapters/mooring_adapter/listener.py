@@ -39,7 +39,6 @@ class AdapterListener:
 
     Args:
         address: HOST:PORT; port 0 takes a free one.
-        service: The adapter's service.
         mooring: The mooring whose readiness is the adapter's.
         tls: The server's certificate and the CA of its clients; None serves plain gRPC.
         health_listen: HOST:PORT or unix:PATH of health alone, in plain text; "" = none.

@@ -45,7 +45,6 @@ class Estimator(EstimatorServicer):
     Mirrors ``pkg/estimator/server`` of Karmada, with the profile's plugins instead of sums.
 
     Args:
-        mooring: The mooring that answers.
         cluster: Karmada's name of the member cluster; questions about others are rejected. Empty takes all.
         profile: The profile that places pods; empty takes mooring's first.
         now: Seconds since 1970.

@@ -35,7 +35,6 @@ class Expander(ExpanderServicer):
     """Answers from one mooring.
 
     Args:
-        mooring: The mooring that answers.
         profile: The profile that places pods; empty takes for each pod as SchedulingService says.
     """
 

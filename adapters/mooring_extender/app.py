@@ -96,8 +96,6 @@ class ExtenderApp:
 
     Args:
         make_client: Called when the server starts, in its event loop.
-        options: How it answers.
-        tracer: Decides which calls are traced; None = none.
     """
 
     def __init__(self, make_client: ClientFactory, options: Options, tracer: Tracer | None = None) -> None:

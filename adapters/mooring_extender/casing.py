@@ -46,10 +46,8 @@ class Spelling:
     def is_exact(self, text: bytes) -> bool:
         """Return whether all keys are published ones, spelt as they are published.
 
-        This takes a fraction of the time of ``fold``, and a key that no field has is a reason to fold.
-
-        Raises:
-            msgspec.DecodeError, RecursionError: ``text`` is not JSON, or nests too deeply.
+        This takes a fraction of the time of ``fold``, and a key that no field has is a reason to fold. Raises
+        msgspec.DecodeError or RecursionError if ``text`` is not JSON, or nests too deeply.
         """
         if hash(text) in self._exact:
             return True
@@ -66,11 +64,8 @@ class Spelling:
         """Return the object ``text`` with its keys in their published spelling, all values as they were
         spelt.
 
-        If two keys fold to one name, the later one wins.
-
-        Raises:
-            msgspec.DecodeError, UnicodeDecodeError, RecursionError: ``text`` is not a JSON object, or nests
-                too deeply.
+        If two keys fold to one name, the later one wins. Raises msgspec.DecodeError, UnicodeDecodeError or
+        RecursionError if ``text`` is not a JSON object, or nests too deeply.
         """
         return msgspec.json.encode(_folded_object(text, self._kind))
 

@@ -85,9 +85,7 @@ class Questions:
 
 def question(args: wire.ExtenderArgs) -> Question:
     """Check the arguments of filter or prioritize. An empty list counts as absent if the other one is there.
-
-    Raises:
-        ArgumentsError: no pod, not exactly one node list, no node, or something that is not a node name.
+    Raises ArgumentsError if there is no pod, no node, not exactly one list of nodes, or an invalid name.
     """
     pod, items, names = (
         wire.pod(args.pod),

@@ -22,7 +22,6 @@ class Scores(msgspec.Struct, frozen=True):
     """mooring's answer about some nodes.
 
     Attributes:
-        names: The nodes.
         totals: int64[M], their totals.
         weight_sum: As in ScoreResponse.
     """
@@ -33,11 +32,7 @@ class Scores(msgspec.Struct, frozen=True):
 
 
 def priorities(scores: Scores) -> bytes:
-    """Return a HostPriorityList as JSON.
-
-    Raises:
-        CallError: a total is outside 0..100 times the weights.
-    """
+    """Return a HostPriorityList as JSON. Raises CallError if a total is outside 0..100 times the weights."""
     return scores.names.priorities(extender_scores(scores.totals, scores.weight_sum))
 
 
@@ -46,9 +41,7 @@ def extender_scores(totals: Int64s, weight_sum: int) -> Int64s:
 
     The scale is absolute: it does not depend on the other nodes of the call. ``weight_sum`` counts every
     score plugin of the profile, those that skipped the pod too; 0, a profile that scores nothing, gives 0.
-
-    Raises:
-        CallError: a total is outside 0..100 times ``weight_sum``.
+    Raises CallError if a total is outside 0..100 times ``weight_sum``.
     """
     if not weight_sum:
         return np.zeros(len(totals), np.int64)

@@ -65,10 +65,8 @@ def filtered(asked: Question, response: FilterResponse) -> Filtered:
     """Return the answer to a filter call: the feasible nodes in the call's order, and why others are not.
 
     A node is Unschedulable (FailedNodes) or, for any other code, UnschedulableAndUnresolvable. Nodes are
-    answered in the call's form; the other node list is null, and so is a map without entries.
-
-    Raises:
-        CallError: the answer does not fit the question, or the verdict on a node is an error.
+    answered in the call's form; the other node list is null, and so is a map without entries. Raises
+    CallError if the answer does not fit the question, or the verdict on a node is an error.
     """
     names = asked.names
     indices = _verdict_indices(response.verdicts, len(names.listed))
@@ -87,10 +85,8 @@ def filtered(asked: Question, response: FilterResponse) -> Filtered:
 
 
 def scores_along(passed: Names, response: FilterResponse) -> Scores | None:
-    """Return the scores that came with the answer to a filter question; None if there are none.
-
-    Raises:
-        CallError: they do not fit the names that stay.
+    """Return the scores that came with the answer to a filter question; None if there are none. Raises
+    CallError if they do not fit the names that stay.
     """
     if not response.totals:
         return None
@@ -105,10 +101,8 @@ def score_request(pod: bytes, profile: str) -> ScoreRequest:
 def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
     """Return the answer to a prioritize question, a HostPriorityList as JSON.
 
-    Every known node has an entry, in the question's order; one that mooring does not know has none.
-
-    Raises:
-        CallError: the answer does not fit the question, or a total is outside 0..100 times the weights.
+    Every known node has an entry, in the question's order; one that mooring does not know has none. Raises
+    CallError if the answer does not fit the question, or a total is outside 0..100 times the weights.
     """
     names: Names | None = asked.names
     indices = _verdict_indices(response.verdicts, len(asked.names.listed))
@@ -130,10 +124,8 @@ def bind_request(args: wire.ExtenderBindingArgs, profile: str) -> BindRequest:
 
 
 def bind_result(response: BindResponse) -> wire.ExtenderBindingResult:
-    """Return the answer to a bind order.
-
-    Raises:
-        CallError: the API server does not have the binding: kube-scheduler must not think so.
+    """Return the answer to a bind order. Raises CallError if the API server does not have the binding:
+    kube-scheduler must not think so.
     """
     if response.outcome in {COMMIT_OUTCOME_BOUND, COMMIT_OUTCOME_ALREADY_BOUND}:
         return wire.ExtenderBindingResult()
@@ -144,10 +136,8 @@ def bind_result(response: BindResponse) -> wire.ExtenderBindingResult:
 
 
 def preempt_request(args: wire.ExtenderPreemptionArgs, profile: str) -> PreemptRequest:
-    """Return the Preempt call for a preempt question.
-
-    Raises:
-        ArgumentsError: no pod, or not exactly one of the two maps of victims.
+    """Return the Preempt call for a preempt question. Raises ArgumentsError if there is no pod, or not
+    exactly one of the two maps of victims.
     """
     pod = wire.pod(args.pod)
     full, meta = args.node_name_to_victims, args.node_name_to_meta_victims

@@ -207,10 +207,8 @@ read_preemption_args: Final = Reader(ExtenderPreemptionArgs).read
 
 
 def read_node_list(nodes: Raw) -> list[Raw] | None:
-    """Split a NodeList into its items; None if there is no list.
-
-    Raises:
-        ArgumentsError: ``nodes`` is not a NodeList.
+    """Split a NodeList into its items; None if there is no list. Raises ArgumentsError if ``nodes`` is not a
+    NodeList.
     """
     text = present(nodes)
     if text is None:
@@ -260,10 +258,8 @@ def limit_nodes(items: list[Raw]) -> list[Raw]:
 
 
 def node_names(items: list[bytes]) -> list[str | None]:
-    """Find the name of each node; one without a name has None.
-
-    Raises:
-        ArgumentsError: an item is not a node.
+    """Find the name of each node; one without a name has None. Raises ArgumentsError if an item is not a
+    node.
     """
     try:
         heads = [_node_head.decode(item) for item in items]
@@ -287,10 +283,8 @@ def joined_names(names: Sequence[str | None], field: str) -> bytes:
 
 
 def pod(value: Raw) -> bytes:
-    """Return the JSON of a question's pod, with its keys as published.
-
-    Raises:
-        MalformedBodyError, ArgumentsError: there is none.
+    """Return the JSON of a question's pod, with its keys as published. Raises MalformedBodyError or
+    ArgumentsError if there is none.
     """
     text = present(value)
     if text is None:

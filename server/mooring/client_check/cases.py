@@ -23,7 +23,6 @@ class Failing(msgspec.Struct, forbid_unknown_fields=True):
         reason: The name of an ``ErrorReason`` without its prefix, or a number that has none; "" = no details.
         metadata: The reason's.
         fields: The fields that are wrong, with ``field`` and ``description``.
-        message: The text.
     """
 
     code: str
@@ -37,7 +36,6 @@ class Serving(msgspec.Struct, forbid_unknown_fields=True):
     """A call that must arrive, and its answer.
 
     Attributes:
-        method: The RPC.
         request: The required part of the request.
         reply: The answer, as protobuf JSON.
         messages: The messages of a stream.
@@ -83,7 +81,6 @@ class ContractCase(msgspec.Struct, forbid_unknown_fields=True):
     Attributes:
         name: Unique among all.
         about: The behaviour, in a sentence.
-        steps: In order.
         server: ``sample`` is a real one on the sample cluster.
         transport: How the client connects.
         arguments: More arguments of the driver.

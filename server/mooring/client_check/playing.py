@@ -57,11 +57,7 @@ class Played:
 
 
 class Driver:
-    """A driver's process; ends with its ``with`` block.
-
-    Args:
-        command: Starts it.
-    """
+    """A driver's process; ends with its ``with`` block."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(  # noqa: S603  # the caller's own program
@@ -145,11 +141,7 @@ class Sample:
 
 
 class CasePlayer:
-    """Plays cases with the drivers that a command starts; ends with its ``with`` block. Safe from any thread.
-
-    Args:
-        command: Starts a driver.
-    """
+    """Plays cases with the drivers that a command starts, in a ``with`` block. Safe from any thread."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command

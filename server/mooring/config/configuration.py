@@ -42,7 +42,6 @@ class Configuration:
         document: The whole file, every default explicit, as kube-scheduler would write it.
         profiles: The profiles in the file's order; the first is the extender's default.
         lease_name: The lease that the file names; None when it names none.
-        warnings: One sentence each.
         differences: Defaults that are not kube-scheduler's, where the file leaves a field out.
         hash: 16 hex digits that change with any field, default or option that is in force.
     """

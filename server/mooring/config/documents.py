@@ -19,11 +19,9 @@ _KINDS = re.compile(rf"kind[\"']?\s*:\s*[\"']?(?:{'|'.join(CONFIGURATION_KINDS)}
 def read_configuration(text: str) -> Any:
     """Return the one configuration (or scheduler policy) in a file, as plain values.
 
-    It is a document of the file or inside one: as the text under a key of a ConfigMap or another resource,
-    or as an object. A single document without a configuration is returned unchanged.
-
-    Raises:
-        ConfigError: the text can't be read, or holds no configuration among several documents, or several.
+    It is a document of the file or inside one: as the text under a key of a ConfigMap or another resource, or
+    as an object. A single document without a configuration is returned unchanged. Raises ConfigError if the
+    text can't be read, or holds no configuration among several documents, or several.
     """
     documents = _read(text)
     found = list(_found(documents))
@@ -39,10 +37,8 @@ def read_configuration(text: str) -> Any:
 
 
 def text_under(text: str, key: str) -> str:
-    """Return the text that an object in a file has under ``key``, such as a ConfigMap in its ``data``.
-
-    Raises:
-        ConfigError: the file can't be read, or has no text under that key, or several.
+    """Return the text that an object in a file has under ``key``, such as a ConfigMap in its ``data``. Raises
+    ConfigError if the file can't be read, or has no text under that key, or several.
     """
     found = list(_under(_read(text), key))
     if len(found) != 1:

@@ -23,10 +23,8 @@ _MAX = timedelta(microseconds=(2**63 - 1) // 1000)
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read a Go duration; less than a microsecond is cut off.
-
-    Raises:
-        ValueError: the text is not a duration, or a longer one than Go can hold (292 years).
+    """Read a Go duration; less than a microsecond is cut off. Raises ValueError if the text is not a
+    duration, or a longer one than Go can hold (292 years).
     """
     match = _DURATION.fullmatch(text)
     if match is None:

@@ -84,10 +84,8 @@ def load(text: str, catalog: Catalog, **reading: Unpack[Reading]) -> Configurati
 
 
 def plugin_hosts(text: str) -> tuple[PluginHostStanza, ...]:
-    """Return the hosts that a file names, whose plugins have to be known before it can be loaded.
-
-    Raises:
-        ConfigError: It can't be read, or a host is not written as one.
+    """Return the hosts that a file names, whose plugins have to be known before it can be loaded. Raises
+    ConfigError if it can't be read, or a host is not written as one.
     """
     document = read_configuration(text)
     listed = document.get("pluginHosts") if isinstance(document, dict) else None

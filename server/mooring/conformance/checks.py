@@ -63,11 +63,8 @@ class CheckOutcome(msgspec.Struct):
 
     Attributes:
         name: The check's.
-        rule: The rule.
-        source: Where the rule is from.
         result: ``advised`` if only people lose by the faults; ``skipped`` if what it needs is missing: its
             part, or the success of another check.
-        faults: A sentence for each fault.
     """
 
     name: str
@@ -81,7 +78,6 @@ class AnswerTimes(msgspec.Struct):
     """How long one call took about all nodes.
 
     Attributes:
-        call: The call.
         nodes: The number of nodes in the question.
         median: Seconds.
         longest: Seconds.

@@ -37,7 +37,6 @@ class PendingPod:
     """A pod without a node.
 
     Attributes:
-        pod: The pod.
         why: Why no node takes it; None if one does.
         node: The node that would be selected now; "" = none.
         feasible: How many nodes would take it.

@@ -18,7 +18,6 @@ class Decisions:
     """The decisions of one process. Safe from any thread; noting one never waits.
 
     Args:
-        journal: The journal that gets them.
         explanations: Keeps some of their explanations; None = none.
     """
 

@@ -15,9 +15,7 @@ class DecisionFilter:
     Attributes:
         namespace: The pod's, "" = any, like the other texts.
         pod: The pod's name.
-        uid: The pod's UID.
         node: The selected or nominated node.
-        profile: The profile.
         kinds: The kinds of decision; none = anything.
         results: How it ended; none = anyhow.
         rejecting_plugin: A plugin that rejected something.

@@ -71,7 +71,6 @@ class Passage(NamedTuple):
     """Decisions that come after a number, in order.
 
     Attributes:
-        decisions: The decisions.
         looked: The last number that was read.
         missed: How many were forgotten before they could be read.
     """
@@ -87,9 +86,6 @@ class _Run(msgspec.Struct, eq=False):
     Attributes:
         first: The number of the first.
         client: The client whose calls they answer.
-        size: Their bytes.
-        records: The records; none with a batch.
-        batch: The batch.
     """
 
     first: int
@@ -118,12 +114,7 @@ class _Run(msgspec.Struct, eq=False):
 
 
 class _Sort:
-    """The decisions of one sort that are kept.
-
-    Attributes:
-        runs: In order.
-        size: Their bytes.
-    """
+    """The decisions of one sort that are kept."""
 
     def __init__(self) -> None:
         self.runs: list[_Run] = []

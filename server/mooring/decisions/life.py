@@ -39,8 +39,6 @@ class PodMoment(NamedTuple):
 
     Attributes:
         time: When it was, in seconds since the epoch.
-        kind: Its kind.
-        text: The event, plugin, reason or node.
         seq: The decision; 0 = none.
     """
 

@@ -13,7 +13,6 @@ class ListedPod:
     """A pod that waits. Times are in seconds since the epoch, 0 = none.
 
     Attributes:
-        pod: The pod.
         place: ``active``, ``backoff``, ``unschedulable`` or ``gated``.
         attempts: How often it was tried.
         added: When it was first ready to be tried, or came.

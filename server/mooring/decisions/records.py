@@ -146,16 +146,10 @@ class Record(msgspec.Struct, gc=False, eq=False):
     Attributes:
         time: When it was made, in seconds since the epoch.
         began: When deciding began, by the same clock.
-        kind: The kind of decision.
-        seed: Decides between nodes of equal totals.
         pod: The pod, or one that differs from it in name and UID alone.
         profile_key: The hash of the configuration in force and the profile's name, as in ``Profile``.
-        name: The pod's name.
-        uid: The pod's UID.
-        node_epoch: The epoch of the nodes.
         state_version: The version of the state that was evaluated.
         node: The selected node, "" without one.
-        total: The selected node's total.
         ties: How many nodes had the highest total.
         evaluated: How many nodes Filter evaluated.
         feasible: How many of them can take the pod.
@@ -249,26 +243,14 @@ class Record(msgspec.Struct, gc=False, eq=False):
 class BatchRecord(msgspec.Struct, gc=False, eq=False):
     """Decisions of one call that all found a node; it shares the lists of the call. One entry per pod.
 
+    Fields that are not listed mean the same as in ``Record`` and ``Details``.
+
     Attributes:
-        time: See ``Record``.
-        began: That of the first.
-        kind: See ``Record``.
-        seed: See ``Record``.
+        began: When deciding about the first began.
         templates: The pods that the others are copies of, and their profiles.
-        indices: The template of each pod.
-        names: The names.
-        uids: The UIDs.
-        nodes: The selected nodes.
-        totals: Their totals.
-        ties: See ``Record``.
-        evaluated: See ``Record``.
-        feasible: See ``Record``.
         versions: The version of the state of each; of a dry run one for all.
-        node_epoch: See ``Record``.
         repeatable: See ``Details``; False if the pod's profile lets the search end early.
         earlier: How many pods of the same dry run had been placed before the first.
-        placed: See ``Details``.
-        trace_id: See ``Record``.
     """
 
     time: float

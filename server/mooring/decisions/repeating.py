@@ -70,7 +70,6 @@ class Repeater:
     """Makes decisions again. Safe from any thread.
 
     Args:
-        journal: Has them, and their pods.
         live: The live state; its changes are noted all the time.
         version_at: Returns the version of the live state of that number; None when it is too long ago.
     """
@@ -123,9 +122,7 @@ class Repeater:
         first one's values of them, the second decision comes out as the first. None if both came out alike.
 
         A change of the state is named by the objects that changed, if few did and one of them alone moved it.
-
-        Raises:
-            NotFoundError, FailedPreconditionError, DeadlineExceededError: As ``repeat``.
+        Raises NotFoundError, FailedPreconditionError or DeadlineExceededError as ``repeat``.
         """
         one, other = (self._found(seq) for seq in (first, second))
         if one.node == other.node or one.details.group or other.details.group:
@@ -268,13 +265,9 @@ class MemberAgain:
     """The decision about one pod of a group, made again with that about the group. For one thread.
 
     Args:
-        work: The state that the group's decision saw.
         record: The decision about the pod.
         group: The group as it was tried.
         progress: Whether the caller still waits.
-
-    Attributes:
-        record: The result.
     """
 
     def __init__(self, work: Work, record: Record, group: PodGroupInfo, progress: Progress) -> None:

@@ -43,12 +43,9 @@ class ReasonGroup:
     """Pods of one origin whose dominant reason has the same code, the one that was decided about last first.
 
     Attributes:
-        namespace: Their namespace.
-        owner: Their controller.
         plugin: The plugin that rejects them.
         code: The cause; None if the words are a plugin's own, which then are the same for all.
         result: How their last attempts ended.
-        pods: The pods.
     """
 
     namespace: str

@@ -71,10 +71,8 @@ class AnswerReader:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def feed(self, data: bytes) -> None:
-        """Read what came; no bytes mean that the connection has ended.
-
-        Raises:
-            ProtocolError: The bytes are not an answer, it is cut off, or it is too long.
+        """Read what came; no bytes mean that the connection has ended. Raises ProtocolError if the bytes are
+        not an answer, it is cut off, or it is too long.
         """
         if not data:
             self._end()

@@ -31,7 +31,6 @@ class HttpClient:
     """Requests to one origin over connections that are used again. Safe from any thread.
 
     Args:
-        origin: Where they go.
         most_idle: Connections that are kept for further requests.
     """
 

@@ -56,11 +56,7 @@ class _Line:
 
 
 class Exchanges:
-    """A few connections to one origin and the thread that takes their answers. Safe from any thread.
-
-    Args:
-        origin: Where requests go.
-    """
+    """A few connections to one origin and the thread that takes their answers. Safe from any thread."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
@@ -78,10 +74,8 @@ class Exchanges:
         return bool(self._idle)
 
     def open(self) -> bool:
-        """Open one more connection unless there are enough; return whether one may be idle. Blocks.
-
-        Raises:
-            OSError: It can't be opened.
+        """Open one more connection unless there are enough; return whether one may be idle. Blocks. Raises
+        OSError if it can't be opened.
         """
         with self._lock:
             if self._closed or len(self._lines) + self._opening >= CONNECTIONS:

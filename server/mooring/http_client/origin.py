@@ -42,11 +42,7 @@ class HttpConnection:
         self._is_new = True
 
     def read(self) -> None:
-        """Wait for more of the answer.
-
-        Raises:
-            OSError: There is no more of it.
-        """
+        """Wait for more of the answer. Raises OSError if there is no more of it."""
         self.reader.feed(self.socket.recv(READ_BYTES))
         if self._is_new:
             self._is_new = False
@@ -109,11 +105,7 @@ class Origin:
         return f"{self._prefix}{path}"
 
     def connect(self, seconds: float) -> HttpConnection:
-        """Open a connection; each step of it may take ``seconds``.
-
-        Raises:
-            OSError: It can't be opened.
-        """
+        """Open a connection; each step of it may take ``seconds``. Raises OSError if it can't be opened."""
         via = self._proxy or self._url
         try:
             plain = socket.create_connection((_host(via), _port(via)), seconds)
@@ -195,10 +187,8 @@ def credentials_in(url: str, header: str) -> dict[str, str]:
 
 
 def head_of(headers: Mapping[str, str]) -> bytes:
-    """Return the headers as a request has them.
-
-    Raises:
-        ValueError: One would be read as two lines, or has characters that a header can't have.
+    """Return the headers as a request has them. Raises ValueError if one would be read as two lines, or has
+    characters that a header can't have.
     """
     lines = [f"{name}: {value}" for name, value in headers.items()]
     if any("\n" in line or "\r" in line for line in lines):
@@ -207,10 +197,8 @@ def head_of(headers: Mapping[str, str]) -> bytes:
 
 
 def message_of(method: str, target: str, head: bytes, body: bytes | None) -> bytes:
-    """Return a request's bytes; ``head`` is ``head_of`` its headers.
-
-    Raises:
-        ValueError: The target would be read as two lines.
+    """Return a request's bytes; ``head`` is ``head_of`` its headers. Raises ValueError if the target would be
+    read as two lines.
     """
     if "\n" in target or "\r" in target:
         raise ValueError(f"a line break in {target!r}")

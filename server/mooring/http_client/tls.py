@@ -51,11 +51,7 @@ def keep_session(connected: object) -> None:
 
 
 class NestedTls:
-    """TLS over a connection that has TLS already, with the methods of a socket that the client calls.
-
-    Attributes:
-        outer: That connection.
-    """
+    """TLS over a connection that has TLS already, with the methods of a socket that the client calls."""
 
     def __init__(self, outer: ssl.SSLSocket, context: ssl.SSLContext, server_hostname: str) -> None:
         self.outer = outer

@@ -19,7 +19,6 @@ class Bench:
     """A measurement. Times are milliseconds of processor time: for the first decision, and for a later one.
 
     Attributes:
-        nodes: The nodes of the cluster.
         without: The times of the default profile.
         having: The times of the default profile with the plugin.
         spent: The calls of the plugin's methods, and the share of everything else.
@@ -42,9 +41,7 @@ def measured(
     shown: Callable[[Iterable[int], int], Iterable[int]] = lambda rounds, _: rounds,
 ) -> Bench:
     """Measure a plugin on a dump's objects, else on ``nodes`` made-up nodes; ``shown`` shows the progress.
-
-    Raises:
-        PluginFailureError: It fails.
+    Raises PluginFailureError if it fails.
     """
     objects, templates = cluster_of(subject, dump, nodes)
     makers = subject.without, subject.among_defaults

@@ -49,7 +49,6 @@ class Decider:
     """An engine that decides about pods like the templates; each is assumed before the next one.
 
     Attributes:
-        engine: The engine.
         decided: The number of decisions since ``warm_up``.
         placed: The number of these pods that found a node.
     """

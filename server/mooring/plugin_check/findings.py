@@ -13,8 +13,6 @@ class PluginFault:
 
     Attributes:
         place: ``FILE:LINE``, as editors open it.
-        fault: The fault.
-        remedy: The advice.
     """
 
     place: str

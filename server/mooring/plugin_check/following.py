@@ -25,7 +25,6 @@ class Following:
     """The reads and calls of a plugin.
 
     Attributes:
-        nodes: The nodes of the cluster.
         followed: Whether its answers are kept by its reads.
         reads: The reads, such as ``node.labels[example.com/rack]``.
         calls: By method, the calls for the first decision and for a later one.
@@ -40,10 +39,8 @@ class Following:
 
 
 def following(subject: Subject, dump: Sequence[ClusterObject] = ()) -> Following:
-    """Return the reads and calls on a dump's objects, else on made-up nodes.
-
-    Raises:
-        PluginFailureError: The plugin fails.
+    """Return the reads and calls on a dump's objects, else on made-up nodes. Raises PluginFailureError if the
+    plugin fails.
     """
     objects, templates = cluster_of(subject, dump, NODES)
     decider, spent = counted(subject, lambda: Decider(subject.among_defaults(objects), templates))

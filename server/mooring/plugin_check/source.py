@@ -128,7 +128,6 @@ class _Text:
     """One function's text.
 
     Args:
-        function: The function.
         owner: The object that ``self`` is, which other calls share; None: there is none.
         home: Where the author's own code is.
 

@@ -37,10 +37,7 @@ class Subject:
     """The plugin that is judged.
 
     Attributes:
-        kind: Its class.
         args: Its arguments, as in a configuration's ``pluginConfig``.
-        registry: The plugins that there are, this one among them.
-        options: The release that is followed.
     """
 
     kind: type[Plugin[Any]]
@@ -50,10 +47,8 @@ class Subject:
 
     @classmethod
     def named(cls, reference: str, args: Mapping[str, Any], options: EngineOptions) -> Subject:
-        """Return the plugin that MODULE:CLASS names, or the one of a host that NAME names.
-
-        Raises:
-            RegistryError: There is none, it can't be loaded, or another plugin has its name.
+        """Return the plugin that MODULE:CLASS names, or the one of a host that NAME names. Raises
+        RegistryError if there is none, it can't be loaded, or another plugin has its name.
         """
         registry, named = registry_of(options), Registry()
         if options.plugin_hosts and ":" not in reference:

@@ -117,10 +117,8 @@ class Again:
     observed: bool = False
 
     def decisions(self, directory: Path, advance: Advance = lambda _: None) -> Iterator[Step]:
-        """Yield what each step of the recording brings; ``advance`` as of ``read_recording``.
-
-        Raises:
-            RecordingError: It can't be read from some place on; all before that was yielded.
+        """Yield what each step of the recording brings; ``advance`` as of ``read_recording``. Raises
+        RecordingError if it can't be read from some place on; all before that was yielded.
         """
         if self.observed:
             yield from self._observed(directory, advance)
@@ -209,10 +207,8 @@ class Again:
         return Compared(message, decided.time, ending, node, choice.total, because, reason)
 
     def _choose(self, engine: Engine, pod: Pod, decided: Decided, *, explained: bool = False) -> Choice:
-        """Decide for ``pod`` as ``decided`` was, in full if it is to be ``explained``.
-
-        Raises:
-            MooringError: There is no such profile, or a plugin failed.
+        """Decide for ``pod`` as ``decided`` was, in full if it is to be ``explained``. Raises MooringError if
+        there is no such profile, or a plugin failed.
         """
         message = decided.message.decision
         profile, seed = self._profile(engine, message, pod), message.seed if self.seed is None else self.seed

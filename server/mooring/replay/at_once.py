@@ -21,9 +21,7 @@ class AtOnce:
     """Places pods for which no plugin has anything to do after the choice. For one thread.
 
     Args:
-        engine: Decides.
         profiles: By name, the profiles to decide with.
-        seed: Decides between nodes of equal totals.
     """
 
     def __init__(self, engine: Engine, profiles: Mapping[str, Profile], seed: int) -> None:

@@ -59,7 +59,6 @@ class PlayedAttempt(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         time: When, in seconds since 1970.
         pod: NAMESPACE/NAME.
-        uid: The pod's UID.
         number: Which attempt of the pod it was, 1 or more.
         node: Its node, "" for none.
         message: Why it has none.
@@ -79,9 +78,6 @@ class Lives:
     Args:
         engine: Decides, over ``state``.
         state: Empty at first.
-        gates: The release and its feature gates.
-        times: How long pods back off.
-        seed: Decides between nodes of equal totals.
 
     Attributes:
         arrived: Pods that came without a node.
@@ -129,10 +125,8 @@ class Lives:
         self._feed.follow_state()
 
     def attempts(self, directory: Path, advance: Advance = lambda _: None) -> Iterator[PlayedAttempt]:
-        """Yield each attempt; ``advance`` as of ``read_recording``.
-
-        Raises:
-            RecordingError: The recording can't be read from some place on; all before that was played.
+        """Yield each attempt; ``advance`` as of ``read_recording``. Raises RecordingError if the recording
+        can't be read from some place on; all before that was played.
         """
         # Changes stand in the order in which they happened; only decisions, which are not read, come later.
         for happening in read_recording(directory, self._state.kind_of, advance, self._goes_on):

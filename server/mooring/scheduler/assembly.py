@@ -51,17 +51,9 @@ class Collaborators:
 
     Attributes:
         engine: Decides; its state is followed from now on.
-        committer: Commits what was decided.
         cluster: The API server for conditions, deletions and proposed changes.
         events: A separate connection for Events, so that they delay nothing else, with a rate limit
             of its own, like kube-scheduler's Events.
-        leadership: Whether anything may be committed.
-        gates: The release and its feature gates.
-        observer: Records measurements.
-        clock: The time.
-        decisions: The journal of decisions; None = none is written.
-        audit: Takes the events about pods that are bound and evicted.
-        tracer: Decides which attempts are traced; None = none.
         sender: Sends bindings ahead; None = threads wait for the answers.
     """
 

@@ -37,10 +37,7 @@ class Attempt(msgspec.Struct, frozen=True):
     """One pod's attempt.
 
     Attributes:
-        item: The pod in the queue.
-        profile: The profile by which it is scheduled.
         began: Since when, on the monotonic clock.
-        budget: The limit of its time, and its progress.
         start: The first row of a search that ends before all nodes are evaluated; None = the pod is tried
             with its group.
         group: That group; None also if nothing was decided about it.
@@ -64,7 +61,6 @@ class Deciding(msgspec.Struct, frozen=True):
 
     Attributes:
         subject: The pod or group, for people.
-        budget: The limit of its time, and its progress.
     """
 
     subject: str
@@ -73,13 +69,7 @@ class Deciding(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class AttemptLog:
-    """Notes attempts. Safe from any thread.
-
-    Attributes:
-        decisions: The journal of decisions; None = none is written.
-        engine: Decides.
-        clock: The time.
-    """
+    """Notes attempts. Safe from any thread."""
 
     decisions: Decisions | None
     engine: Engine

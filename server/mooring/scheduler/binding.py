@@ -50,8 +50,6 @@ class UntilStopped:
     Attributes:
         stopping: Set when nothing new should begin.
         may_end: Whether the binding may still be given up.
-        plugin: Which plugin runs.
-        extension_point: The extension point at which it runs.
         answered_by: Stays empty: nothing is decided in a binding cycle.
     """
 
@@ -63,11 +61,7 @@ class UntilStopped:
     may_call_plugins = True
 
     def check(self) -> None:
-        """Go on only before the end.
-
-        Raises:
-            StoppedError: It has come.
-        """
+        """Go on only before the end. Raises StoppedError if it has come."""
         if self.stopping.is_set() and self.may_end():
             raise StoppedError
 
@@ -85,12 +79,7 @@ Counts = tuple[int, int]
 
 
 class PlacedAttempt(msgspec.Struct, frozen=True):
-    """A pod that got its place together with others.
-
-    Attributes:
-        attempt: The pod and its attempt.
-        placed: Its place.
-    """
+    """A pod that got its place together with others."""
 
     attempt: Attempt
     placed: PlacedPod
@@ -100,11 +89,7 @@ class _Binding(msgspec.Struct, frozen=True):
     """A pod that has its place.
 
     Attributes:
-        attempt: The pod and its attempt.
-        reservation: Its place.
         counts: The numbers of its nodes.
-        record: The decision; None = none is remembered.
-        span: The attempt's trace; None = it isn't traced.
     """
 
     attempt: Attempt
@@ -122,7 +107,6 @@ class Binders:
     Everything else is for threads that may wait.
 
     Args:
-        components: The collaborators of the scheduler.
         count: How many pods are bound at a time.
         stopping: Set when nothing new should begin.
     """

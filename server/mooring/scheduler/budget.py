@@ -49,7 +49,6 @@ class AttemptBudget:
     Attributes:
         seconds: How much may be spent; 0 = without limit.
         plugin: Which plugin runs, "" for none.
-        extension_point: The extension point at which it runs.
         answered_by: Afterwards ``cache``, or ``full`` with the reason in brackets.
         others: How many seconds went into what other pods ask for.
         payer: Finds the pod of these that asks for most; None = nothing went into it.
@@ -95,10 +94,8 @@ class AttemptBudget:
                 self.blame, self.where = OTHERS, (self.plugin, self.extension_point)
 
     def check(self) -> None:
-        """Go on only while there is something left.
-
-        Raises:
-            DeadlineExceededError: All is spent; it names the plugin that runs.
+        """Go on only while there is something left. Raises DeadlineExceededError if all is spent; it names
+        the plugin that runs.
         """
         if self.now() < self._ends:
             return
@@ -125,12 +122,7 @@ UNKNOWN = "unknown"
 
 
 class Overruns:
-    """Counts attempts that took too long, and reports the pod to blame. For the deciding thread.
-
-    Args:
-        observer: Counts them.
-        recorder: Writes Events about pods that cost others too much.
-    """
+    """Counts attempts that took too long, and reports the pod to blame. For the deciding thread."""
 
     def __init__(self, observer: SchedulerObserver, recorder: EventRecorder) -> None:
         self._observer = observer

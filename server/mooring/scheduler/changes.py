@@ -24,11 +24,7 @@ class ChangeFeed:
     """Records the state's changes and passes them on to the queue, in order, on request.
 
     Args:
-        queue: The receiver.
-        state: The state.
         schedulers: The names of the profiles: pods of others are ignored.
-        gates: The release and its feature gates.
-        waiting: The pods that wait at Permit.
         wake: Called when there are changes to pass on.
     """
 

@@ -42,25 +42,11 @@ class Components:
     """The collaborators of the scheduler.
 
     Attributes:
-        engine: Decides.
         profiles: By name, the profiles that it decides with, see ``deciding``.
-        committer: Commits what was decided.
-        queue: The pods and groups that wait.
-        changes: Passes the state's changes on to the queue.
-        attempts: Notes the attempts.
-        failures: Handles pods that got no node.
-        preemptions: Evicts victims.
         cluster: The API server's objects, to which proposed changes are made.
-        group_statuses: Writes the conditions of groups.
-        audit: Takes the events about pods that are bound and evicted.
         expect: Called for pods that have a node and are not bound at once; None = not needed.
-        recorder: Writes Events about it.
-        leadership: Whether anything may be committed.
         sender: Sends bindings ahead; None = each thread waits for its own.
-        observer: Records measurements.
-        clock: The time.
         attempt_seconds: The limit of one attempt, see ``AttemptBudget``.
-        tracer: Decides which attempts are traced; None = none.
     """
 
     engine: Engine

@@ -19,17 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FailureHandler:
-    """Returns pods to the queue, those aside that need no node, and reports why. Safe from any thread.
-
-    Attributes:
-        queue: The queue in which they wait.
-        state: The cluster's state.
-        statuses: Writes their conditions.
-        recorder: Writes Events about it.
-        attempts: Notes them.
-        observer: Records measurements.
-        clock: The time.
-    """
+    """Returns pods to the queue, except those that need no node, and reports why. Safe from any thread."""
 
     queue: SchedulingQueue
     state: ClusterState

@@ -38,10 +38,7 @@ class _GroupAttempt:
     """One attempt of one group.
 
     Attributes:
-        item: The group in the queue.
-        profile: The profile by which it is scheduled.
         began: Since when, on the monotonic clock.
-        budget: The limit of its time, and its progress.
         open: Those of its pods, by UID, that are neither bound nor given back yet.
         decided: The decided group; None = nothing yet, or the attempt ended in an error.
     """
@@ -68,12 +65,7 @@ class _GroupAttempt:
 
 
 class GroupAttempts:
-    """Tries groups, one at a time; for the deciding thread.
-
-    Args:
-        components: The collaborators of the scheduler.
-        binders: Bind the pods that have their places.
-    """
+    """Tries groups, one at a time; for the deciding thread."""
 
     def __init__(self, components: Components, binders: Binders) -> None:
         self._components = components

@@ -34,12 +34,7 @@ def condition_of(status: Status) -> Condition:
 
 
 class GroupStatusWriter:
-    """Writes the conditions of groups in the background, in their order. Safe from any thread.
-
-    Args:
-        cluster: The API server that stores them.
-        clock: The time.
-    """
+    """Writes the conditions of groups in the background, in their order. Safe from any thread."""
 
     def __init__(self, cluster: ClusterApi, clock: Clock) -> None:
         self._cluster = cluster

@@ -28,12 +28,7 @@ MOST_PODS = 16
 
 
 class HeadBatch:
-    """Decides several pods in one step. For the thread that decides.
-
-    Args:
-        components: The collaborators of the scheduler.
-        binders: Bind what got a node.
-    """
+    """Decides several pods in one step. For the thread that decides."""
 
     def __init__(self, components: Components, binders: Binders) -> None:
         self._components = components

@@ -73,10 +73,6 @@ class LeaderElection:
     """Takes part in an election; implements ``Leadership``. Safe from any thread.
 
     Args:
-        store: The Lease.
-        identity: This process's name in it.
-        times: The times of the election.
-        clock: The time.
         lost: Called once when this process has led and no longer does.
     """
 

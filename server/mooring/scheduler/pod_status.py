@@ -27,12 +27,7 @@ SCHEDULER_ERROR = "SchedulerError"
 
 
 class PodStatusWriter:
-    """Writes pod statuses in the background. Safe from any thread.
-
-    Args:
-        cluster: The API server that stores them.
-        clock: The time.
-    """
+    """Writes pod statuses in the background. Safe from any thread."""
 
     def __init__(self, cluster: ClusterApi, clock: Clock) -> None:
         self._cluster = cluster

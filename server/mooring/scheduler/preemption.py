@@ -39,12 +39,7 @@ CLUSTER = "cluster"
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """The pod or group for which room is made.
-
-    Attributes:
-        target: The pod, or the group.
-        pods: The pod, or the group's pods.
-    """
+    """The pod or group for which room is made."""
 
     target: Pod | PodGroup
     pods: tuple[Pod, ...]
@@ -83,11 +78,6 @@ class Preemptions:
 
     Args:
         engine: Knows who is where, and which pods wait at Permit: these need no deletion.
-        cluster: The API server, through which pods are deleted.
-        statuses: The writer that clears nominations.
-        recorder: Writes Events about it.
-        observer: Counts the victims.
-        clock: The time.
         audit: Takes the events about victims that are deleted.
         grouping: The pods of a group are tried together, so that it is the group for which room is made.
 
@@ -253,11 +243,7 @@ def evicting(trail: AuditTrail, call: str, pod: AuditedPod, message: str) -> Ite
 
 
 def carry_out_remedy(remedy: Remedy, pod: Pod, cluster: ClusterApi, audit: AuditTrail) -> None:
-    """Make a proposed change for ``pod``.
-
-    Raises:
-        MooringError: It failed, or may not be audited.
-    """
+    """Make a proposed change for ``pod``. Raises MooringError if it failed, or may not be audited."""
     audit.require_writable()
     with evicting(audit, "CarryOut", AuditedPod.of(pod), remedy.proposal):
         remedy.carry_out(cluster)

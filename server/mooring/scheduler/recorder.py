@@ -57,7 +57,6 @@ class EventNote(msgspec.Struct, frozen=True):
     from ``note``.
 
     Attributes:
-        pod: The pod that it is about.
         kind: ``Normal`` or ``Warning``.
         reason: Why, in one word.
         action: The action, in one word.
@@ -92,9 +91,6 @@ class EventRecorder:
     """Writes Events in threads of its own. ``record`` never blocks; safe from any thread.
 
     Attributes:
-        cluster: The API server that stores them.
-        clock: The time.
-        observer: Counts dropped ones.
         advice: Returns a sentence with advice about a pod that no node takes; "" = there is none.
     """
 

@@ -68,8 +68,6 @@ class Scheduler:
     """One thread decides, pod by pod and group by group; others bind.
 
     Args:
-        components: Its collaborators.
-        wake: Wakes the thread that decides.
         binders: How many pods are bound at a time.
         rules: Makes the queue's rules of profiles.
     """
@@ -122,11 +120,7 @@ class Scheduler:
         return self._deciding is not None
 
     def check_profiles(self, profiles: Profiles) -> None:
-        """Check that ``reconfigure`` can follow.
-
-        Raises:
-            InvalidArgumentError: They need a restart.
-        """
+        """Check that ``reconfigure`` can follow. Raises InvalidArgumentError if they need a restart."""
         known = self._components.profiles
         if profiles.keys() != known.keys():
             raise InvalidArgumentError.at(

@@ -23,8 +23,6 @@ class SchedulingFailure:
     """Why a pod got no node.
 
     Attributes:
-        message: The whole message.
-        rejection: Who rejected it.
         rejected: It was rejected; False = something failed.
         nominated: The node that is being cleared for it; "" = none, None = as it was.
         told: It is written to the pod's status; False = another client has taken over the pod by now.

@@ -56,7 +56,6 @@ class Input:
     """Something that a decision may depend on.
 
     Attributes:
-        kind: Its kind.
         name: The pod as ``namespace/name``, the plugin, or the gate with its value.
         node: The pod's node; "" for other inputs.
     """
@@ -113,11 +112,9 @@ class Blamed:
     """The inputs that cost a decision.
 
     Attributes:
-        status: The verdict on the pod, or on the requested node.
         node: The selected node; "" = none.
         sets: The minimal sets, the smallest first, each with the nodes that take the pod then, or that are
             the best then.
-        complete: All sets were tried.
     """
 
     status: Status
@@ -130,14 +127,11 @@ class Blame:
     """Finds the minimal correction sets of one decision. For one thread; the tree is in the end what it was.
 
     Args:
-        work: The tree.
         pod: The pod, without a node.
-        profile: Its profile.
         others: Gates and configurations that could be otherwise.
         node: The node that should take the pod; "" = any, or another one than the selected one.
         most: How many inputs a set has at most, 1 to 3.
         seconds: Processor time that it takes at most, about.
-        progress: Says when to stop.
     """
 
     def __init__(

@@ -18,11 +18,7 @@ from mooring.sessions.work_trees import Work
 
 
 class Daemons:
-    """The DaemonSets of a work tree. For one thread.
-
-    Args:
-        work: The tree.
-    """
+    """The DaemonSets of a work tree. For one thread."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -45,9 +41,7 @@ class Daemons:
 
     def start(self, nodes: Sequence[Node], progress: Progress) -> None:
         """Place the pods on new nodes that are alike but for their names; what finds no room is left out.
-
-        Raises:
-            PluginFailureError: A plugin failed.
+        Raises PluginFailureError if a plugin failed.
         """
         pods = [pod for pod in self.pods(nodes[0]) if self._runs(pod, nodes[0], progress)] if nodes else []
         for node in nodes[1:]:

@@ -23,11 +23,7 @@ Used = Counter[tuple[str, str]]
 
 
 class Evictions:
-    """The disruption budgets of a cluster at one moment.
-
-    Args:
-        budgets: All of them.
-    """
+    """The disruption budgets of a cluster at one moment."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._budgets = DisruptionBudgets(budgets)

@@ -20,7 +20,6 @@ class Search:
         first: With fewer nodes more than ``unfit`` pods are left over; 1 if no more is known.
         start: The count to begin with.
         most: How many nodes there can be.
-        waiting: How many pods there are.
         unfit: As few of them as are left over with any number of nodes; perhaps always more.
     """
 

@@ -61,7 +61,6 @@ class NodeGroupOption:
     """The effect of more nodes of a group.
 
     Attributes:
-        group: The group.
         count: The smallest number of nodes that leaves no more pods over than the largest possible
             number does.
         left_over: The pods that get no node with them.
@@ -108,10 +107,7 @@ class NodeGroups:
     """Looks for nodes for some pods. For one thread.
 
     Args:
-        work: The tree.
         rest: The pods that need a new node, in the order in which they are placed.
-        profile_of: The profile of a pod.
-        seed: Decides between nodes of equal totals.
     """
 
     work: Work
@@ -261,10 +257,8 @@ class NodeGroups:
         """Return what groups do together; None if a group alone leaves as few pods over.
 
         The first ``MOST_TOGETHER`` options get as many nodes as are needed. Then each gets as few as suffice
-        with the others, the most expensive first. There may be a cheaper combination.
-
-        Raises:
-            DeadlineExceededError, PluginFailureError: As ``place_pending``.
+        with the others, the most expensive first. There may be a cheaper combination. Raises
+        DeadlineExceededError or PluginFailureError as ``place_pending``.
         """
         groups = {option.group.name: option.group for option in options[:MOST_TOGETHER]}
         if len(groups) < 2 or not options[0].left_over:
@@ -300,10 +294,8 @@ class NodeGroups:
         """Return the topology domains, as ``key=value``, whose lack of nodes leaves pods over.
 
         Spread constraints ask for a place there: these domains have the fewest of the pods, and no room even
-        with one more node of each group than ``counts``.
-
-        Raises:
-            DeadlineExceededError, PluginFailureError: As ``place_pending``.
+        with one more node of each group than ``counts``. Raises DeadlineExceededError or PluginFailureError
+        as ``place_pending``.
         """
         self._add([(group, count + 1) for group, count in counts], progress)
         left = self._pending.place([each.pod for each in self.rest], progress)

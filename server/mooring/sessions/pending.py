@@ -29,7 +29,6 @@ class LeftOver:
     """A pod that gets no node.
 
     Attributes:
-        pod: The pod.
         status: The reason; Success if it was not worked out.
         message: The same as a sentence.
     """
@@ -62,8 +61,6 @@ class PendingPods:
 
     Args:
         work: The tree. The caller keeps the changes or takes them back.
-        profile_of: The profile of a pod.
-        seed: Decides between nodes of equal totals.
     """
 
     work: Work

@@ -52,9 +52,7 @@ def place_alike(
 
     A pod is its template with a name and a UID of its own. The first that has no choice is one for which
     Reserve has something to do, that is placed already, or that no node takes: ``place_pod`` says which.
-
-    Raises:
-        DeadlineExceededError: The caller no longer waits; nothing was placed.
+    Raises DeadlineExceededError if the caller no longer waits; nothing was placed.
     """
     count = count_plain(templates, indices)
     count = count_free(work.tree, uids[:count])
@@ -76,10 +74,8 @@ def place_on(
 def place_group(
     work: Work, group: PodGroupInfo, profile: Profile, *, seed: int = 0, progress: Progress | None = None
 ) -> GroupDecision:
-    """Place the pods of a group, all that get a node or none.
-
-    Raises:
-        PluginFailureError: A plugin failed.
+    """Place the pods of a group, all that get a node or none. Raises PluginFailureError if a plugin
+    failed.
     """
     work.set_aside()
     decision = work.engine.decide_group(group, profile, seed=seed, progress=progress)

@@ -95,7 +95,6 @@ class Removal:
         profile_of: The profile of a pod; raises NotFoundError for one of another scheduler.
         departure: How nodes are removed.
         queued: The UIDs of pending pods that were placed first: they need not be evicted.
-        seed: Decides between nodes of equal totals.
     """
 
     def __init__(
@@ -317,10 +316,8 @@ def _without_room(landing: Landing) -> Landing:
 
 
 def adopted(engine: Engine, named: str, pod: Pod) -> Profile:
-    """Return the pod's own profile; the ``named`` one for pods of other schedulers, if one is named.
-
-    Raises:
-        NotFoundError: It has none (PROFILE_NOT_FOUND).
+    """Return the pod's own profile; the ``named`` one for pods of other schedulers, if one is named. Raises
+    NotFoundError if it has none (PROFILE_NOT_FOUND).
     """
     profiles = engine.profiles
     return profiles.of_pod(named if profiles.is_foreign(pod) else "", pod)

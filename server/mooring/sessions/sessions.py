@@ -60,7 +60,6 @@ class Session:
     Attributes:
         id: Its name, which can't be guessed.
         owner: The client that may use it, "" = any.
-        client: Whose share it takes.
         seed: Decides between nodes of equal totals where a call doesn't say.
         policy: The settings by which it decides; None = those in force.
         lease: Seconds that it lives after a call.
@@ -93,13 +92,7 @@ class Session:
 
 
 class Sessions:
-    """All sessions of a process. Thread-safe.
-
-    Args:
-        live: The live state.
-        quota: The most that they may take.
-        most_trees: As ``WorkTrees``.
-    """
+    """All sessions of a process. Thread-safe."""
 
     def __init__(self, live: Live, quota: Quota | None = None, most_trees: int = 2) -> None:
         self.quota = quota or Quota()
@@ -268,10 +261,8 @@ class Sessions:
             yield work
 
     def mark(self, session: Session) -> int:
-        """Remember the version; return how many marks there are.
-
-        Raises:
-            FailedPreconditionError: There are too many (SESSION_QUOTA).
+        """Remember the version; return how many marks there are. Raises FailedPreconditionError if there are
+        too many (SESSION_QUOTA).
         """
         with session.lock:
             if len(session.marks) >= self.quota.depth:
@@ -283,20 +274,15 @@ class Sessions:
 
     def revert(self, session: Session, mark: int) -> None:
         """Go back to a mark; it and later ones are dropped. 0 = to the version with which the session was
-        opened.
-
-        Raises:
-            NotFoundError: There is no such mark (MARK_NOT_FOUND).
+        opened. Raises NotFoundError if there is no such mark (MARK_NOT_FOUND).
         """
         with session.lock:
             session.version = self._marked(session, mark)
             del session.marks[max(0, mark - 1) :]
 
     def commit(self, session: Session, mark: int) -> None:
-        """Forget a mark and later ones; what was changed since stays.
-
-        Raises:
-            NotFoundError: There is no such mark (MARK_NOT_FOUND).
+        """Forget a mark and later ones; what was changed since stays. Raises NotFoundError if there is no
+        such mark (MARK_NOT_FOUND).
         """
         with session.lock:
             self._marked(session, mark)

@@ -96,7 +96,6 @@ class Policy:
     """A release, its feature gates and a configuration. Two are never equal.
 
     Attributes:
-        kube_version: The Kubernetes release whose behaviour is followed.
         feature_gates: Gates that differ from the release's defaults.
         source: The configuration's text; "" = the server's.
         configuration: Its result with the release and the gates.

@@ -28,10 +28,8 @@ class SessionState(ClusterState, Protocol):
     """A private copy of the state that can become any version. For one thread at a time."""
 
     def follow(self, position: int) -> None:
-        """Become what the live state was at ``position`` of its journal.
-
-        Raises:
-            FailedPreconditionError: That is too long ago (SESSION_EXPIRED).
+        """Become what the live state was at ``position`` of its journal. Raises FailedPreconditionError if
+        that is too long ago (SESSION_EXPIRED).
         """
         ...
 
@@ -48,10 +46,8 @@ class SessionState(ClusterState, Protocol):
         ...
 
     def apply_changes(self, changes: Sequence[Any]) -> None:
-        """Put and remove objects.
-
-        Raises:
-            InvalidArgumentError: One can't be used, or isn't there; some may have taken effect.
+        """Put and remove objects. Raises InvalidArgumentError if one can't be used, or isn't there; some may
+        have taken effect.
         """
         ...
 
@@ -63,10 +59,8 @@ class SessionState(ClusterState, Protocol):
         ...
 
     def put_objects(self, objects: Sequence[Object]) -> None:
-        """Add objects, or replace those of the same name.
-
-        Raises:
-            InvalidArgumentError: A quantity can't be used.
+        """Add objects, or replace those of the same name. Raises InvalidArgumentError if a quantity can't be
+        used.
         """
         ...
 
@@ -108,10 +102,8 @@ class Live(Protocol):
         ...
 
     def engine(self, tree: SessionState, policy: Policy) -> Engine:
-        """Return an engine over a work tree that decides by ``policy``.
-
-        Raises:
-            InvalidArgumentError: A plugin can't be made.
+        """Return an engine over a work tree that decides by ``policy``. Raises InvalidArgumentError if a
+        plugin can't be made.
         """
         ...
 
@@ -125,8 +117,6 @@ class Work:
     """A work tree that is at a version, for the thread that has it.
 
     Attributes:
-        tree: The state.
-        engine: Decides over it.
         version: Its version at the last ``keep``; later changes are taken back in the end.
         seed: Decides between nodes of equal totals where a call doesn't say.
     """
@@ -141,10 +131,8 @@ class Work:
 
     @contextmanager
     def deciding(self, policy: Policy | None, seed: int, live: Live) -> Iterator[None]:
-        """Decide by another policy in the block, over the same tables; None = by the one in force.
-
-        Raises:
-            InvalidArgumentError: A plugin can't be made.
+        """Decide by another policy in the block, over the same tables; None = by the one in force. Raises
+        InvalidArgumentError if a plugin can't be made.
         """
         in_force = self.engine
         if policy is not None:
@@ -181,11 +169,7 @@ class Work:
         self.tree.undo(self.tree.take_changes())
 
     def become(self, version: Version) -> None:
-        """Go to ``version``.
-
-        Raises:
-            FailedPreconditionError: It began too long ago (SESSION_EXPIRED).
-        """
+        """Go to ``version``. Raises FailedPreconditionError if it began too long ago (SESSION_EXPIRED)."""
         way = way_between(self.version, version)
         for each in way.undone:
             self.tree.undo(each.changes)
@@ -203,7 +187,6 @@ class WorkTrees:
     """Lends work trees. Thread-safe.
 
     Args:
-        live: Makes them.
         most: How many there may be, 1 or more. More help where versions that began at different times are
             in use at once; a tree takes some 100 bytes a pod and 300 bytes a node.
     """

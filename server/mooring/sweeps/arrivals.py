@@ -28,10 +28,8 @@ class PodArrivals:
     percent: float = 0.0
 
     def of(self, pods: Sequence[Pod], nodes: NodeTable, seed: int) -> list[Pod]:
-        """Return the pods as they come.
-
-        Raises:
-            InvalidArgumentError: No node offers the resource, or no pod requests it.
+        """Return the pods as they come. Raises InvalidArgumentError if no node offers the resource, or no pod
+        requests it.
         """
         dice = random.Random(seed)  # noqa: S311 - arrivals, not secrets
         coming = list(pods)

@@ -29,8 +29,6 @@ class AskedExtender:
     """An extender under examination. Safe from any thread, but for ``seconds``.
 
     Attributes:
-        stanza: Its stanza in the configuration of kube-scheduler.
-        transport: How it is reached.
         sample: The pod and the nodes of the questions.
         idle: Seconds for which a connection rests before it is used again.
         seconds: The time of each call about all nodes, by verb.
@@ -52,11 +50,7 @@ class AskedExtender:
         return bool(getattr(self.stanza, f"{part}_verb") if part else self.question_verb)
 
     def check_reachable(self) -> None:
-        """Connect once.
-
-        Raises:
-            InvalidArgumentError: Nothing listens there.
-        """
+        """Connect once. Raises InvalidArgumentError if nothing listens there."""
         try:
             self.transport.connect(self.timeout).socket.close()
         except OSError as error:
@@ -74,10 +68,8 @@ class AskedExtender:
         return {"Pod": self.sample.pod, "Nodes": {"metadata": {}, "items": items}, "NodeNames": None}
 
     def filter(self, question: Json | None = None) -> FilterAnswer:
-        """Return the answer to filter.
-
-        Raises:
-            CallFailedError: kube-scheduler would fail the pod's attempt.
+        """Return the answer to filter. Raises CallFailedError if kube-scheduler would fail the pod's
+        attempt.
         """
         body = self.answered(self.stanza.filter_verb, question or self.question())
         answer, error = _read(lambda: wire.read_filter(body, by_name=self.stanza.node_cache_capable))
@@ -105,11 +97,7 @@ class AskedExtender:
         return answer.body
 
     def post(self, verb: str, body: bytes) -> HttpAnswer:
-        """Return any answer to a body.
-
-        Raises:
-            CallFailedError: There is none within httpTimeout.
-        """
+        """Return any answer to a body. Raises CallFailedError if there is none within httpTimeout."""
         try:
             return self.transport.post(verb, body, self.timeout)
         except TransportError as error:
@@ -122,10 +110,8 @@ class AskedExtender:
         self.seconds.setdefault(verb, []).append(time.perf_counter() - began)
 
     def exchange(self, connection: HttpConnection, verb: str, document: Json) -> bool:
-        """Ask over this connection, and return whether the extender keeps it open.
-
-        Raises:
-            OSError: There was no answer.
+        """Ask over this connection, and return whether the extender keeps it open. Raises OSError if there
+        was no answer.
         """
         connection.reader.begin_again()
         connection.socket.settimeout(self.timeout)

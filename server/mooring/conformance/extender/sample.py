@@ -46,10 +46,8 @@ def generated(count: int) -> ExtenderSample:
 
 
 def sample_of(documents: Iterable[Document]) -> ExtenderSample:
-    """Return the nodes among manifests, and the first pod among them that has none.
-
-    Raises:
-        InvalidArgumentError: There is no node.
+    """Return the nodes among manifests, and the first pod among them that has none. Raises
+    InvalidArgumentError if there is no node.
     """
     of_kind: dict[str, list[Json]] = {"Node": [], "Pod": []}
     for document in documents:

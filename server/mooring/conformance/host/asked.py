@@ -66,10 +66,8 @@ class AskedPlugin:
         return self.rule.name
 
     def judged(self, answer: pb.EvaluateResponse, count: int) -> BulkAnswer:
-        """Return an answer about ``count`` combinations as mooring reads it.
-
-        Raises:
-            CallFailedError: mooring would fail the decision.
+        """Return an answer about ``count`` combinations as mooring reads it. Raises CallFailedError if
+        mooring would fail the decision.
         """
         rule = self.rule
         try:
@@ -97,11 +95,7 @@ class AskedHost:
     size = MANY
 
     def check_reachable(self) -> None:
-        """Connect once.
-
-        Raises:
-            InvalidArgumentError: Its address is not safe, or nothing answers there.
-        """
+        """Connect once. Raises InvalidArgumentError if its address is not safe, or nothing answers there."""
         check_address(self.stanza.address)
         try:
             self.describe()
@@ -226,11 +220,7 @@ class AskedHost:
 
 
 class HostCallError(CallFailedError):
-    """A host answered with an error.
-
-    Attributes:
-        code: gRPC's code.
-    """
+    """A host answered with an error."""
 
     def __init__(self, what: str, error: Any) -> None:
         self.code: grpc.StatusCode = error.code()

@@ -25,30 +25,18 @@ class StoredManifests(Protocol):
     """Objects as JSON, as the API server has them, without kind and API version. Safe from any thread."""
 
     def pod(self, pod: Pod) -> bytes:
-        """Return the pod of that UID, without its managed fields.
-
-        Raises:
-            NotFoundError: It is gone (POD_NOT_FOUND).
+        """Return the pod of that UID, without its managed fields. Raises NotFoundError if it is gone
+        (POD_NOT_FOUND).
         """
         ...
 
     def node(self, name: str) -> bytes:
-        """Return the node.
-
-        Raises:
-            NotFoundError: It is gone (NODE_NOT_FOUND).
-        """
+        """Return the node. Raises NotFoundError if it is gone (NODE_NOT_FOUND)."""
         ...
 
 
 class HttpExtender:
-    """Implements ``mooring.runtime.profiles.extender.Extender``.
-
-    Args:
-        stanza: Its stanza in the configuration, with every default.
-        transport: How to reach it.
-        manifests: The objects that it is sent.
-    """
+    """Implements ``mooring.runtime.profiles.extender.Extender``."""
 
     def __init__(self, stanza: ExtenderStanza, transport: Transport, manifests: StoredManifests) -> None:
         self.name = without_secrets(stanza.url_prefix)

@@ -75,11 +75,7 @@ class Transport:
         return self._origin.connect(seconds)
 
     def post(self, verb: str, body: bytes, seconds: float) -> HttpAnswer:
-        """POST JSON and read the whole answer within ``seconds``.
-
-        Raises:
-            TransportError: There was none.
-        """
+        """POST JSON and read the whole answer within ``seconds``. Raises TransportError if there was none."""
         began = time.monotonic()
         try:
             return _decompressed(
@@ -115,10 +111,8 @@ def _decompressed(answer: HttpAnswer) -> HttpAnswer:
 
 
 def build_transport(extender: ExtenderStanza, path: str) -> Transport:
-    """Return the way to ``extender``, whose stanza is at ``path`` of the configuration.
-
-    Raises:
-        InvalidArgumentError: Its address or its TLS can't be used.
+    """Return the way to ``extender``, whose stanza is at ``path`` of the configuration. Raises
+    InvalidArgumentError if its address or its TLS can't be used.
     """
     url, tls = extender.url_prefix, extender.tls_config or ExtenderTLS()
     context = _context(extender, f"{path}.tlsConfig")

@@ -117,30 +117,18 @@ def read_filter(body: bytes, *, by_name: bool) -> tuple[FilterAnswer, str]:
 
 
 def read_scores(body: bytes) -> list[tuple[str, int]]:
-    """Return the answer to prioritize: node and score.
-
-    Raises:
-        AnswerError: It is of another type.
-    """
+    """Return the answer to prioritize: node and score. Raises AnswerError if it is of another type."""
     entries = [_members(entry, "the list") for entry in _list(_document(body), "") or ()]
     return [(_text(entry.get("host"), "Host"), _integer(entry.get("score"), "Score")) for entry in entries]
 
 
 def read_binding(body: bytes) -> str:
-    """Return the error in the answer to bind; "" without one.
-
-    Raises:
-        AnswerError: It is of another type.
-    """
+    """Return the error in the answer to bind; "" without one. Raises AnswerError if it is of another type."""
     return _reason(_members(_document(body), "").get("error"), "Error")
 
 
 def read_victims(body: bytes) -> dict[str, MetaVictims]:
-    """Return the answer to preempt.
-
-    Raises:
-        AnswerError: It is of another type.
-    """
+    """Return the answer to preempt. Raises AnswerError if it is of another type."""
     path = "NodeNameToMetaVictims"
     answer = _members(_document(body), "").get(path.lower())
     found = {}

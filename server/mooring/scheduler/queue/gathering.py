@@ -26,11 +26,6 @@ class Gathering:
     A pod is with its group in a sub-queue. It is *incomplete* while its group isn't known, and
     *pending* when it comes, or comes back, while its group is being tried.
 
-    Args:
-        sub_queues: The sub-queues of groups and single pods.
-        clock: The time.
-        gates: The release and its feature gates.
-
     Attributes:
         tried: The UID of the item popped last, until its attempt has ended.
     """

@@ -22,14 +22,7 @@ TIMED_OUT = "UnschedulableTimeout"
 
 
 class Mover:
-    """Moves what waits from place to place. For one thread at a time.
-
-    Args:
-        rules: By scheduler name, the profile's gates and events.
-        sub_queues: The sub-queues.
-        in_flight: The pods that are being tried.
-        gates: The release and its feature gates.
-    """
+    """Moves what waits from place to place. For one thread at a time."""
 
     def __init__(
         self, rules: Mapping[str, QueueingRules], sub_queues: SubQueues, in_flight: InFlight, gates: Gates

@@ -35,7 +35,6 @@ class QueuedGroup(QueuedEntity):
     Attributes:
         group: The group's object as last delivered.
         pods: Its pods, the first to be tried first.
-        pause: As ``QueuedEntity.pause``.
     """
 
     kind = "podgroup"

@@ -122,7 +122,6 @@ class QueuedPod(QueuedEntity):
         pod: The pod as last delivered.
         rejected_by: The plugins that rejected it at the last attempt or have gated it since.
         asked: The pod and the revision with which its gates were called last.
-        uid: The pod's UID.
     """
 
     kind = "pod"

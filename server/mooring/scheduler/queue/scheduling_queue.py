@@ -62,11 +62,7 @@ class SchedulingQueue:
     waits for no event: it backs off and is tried again.
 
     Args:
-        rules: By scheduler name, the profile's gates and events.
         order: That of active pods.
-        clock: The time.
-        times: How long pods back off.
-        gates: The release and its feature gates.
         wake: Called, under the queue's lock, when there is a pod to try.
         incoming: Counts the pods added to each part of the queue.
         longest_wait: Seconds after which a rejected pod that no event helped is tried again.

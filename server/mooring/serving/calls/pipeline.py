@@ -219,8 +219,7 @@ class Unknown(Method):
 
 
 class ServerStream(Unary):
-    """A method that streams its answer: counts starts and ends by code. Its thread makes room while it sends.
-    """
+    """A method that streams its answer: counts starts and ends by code, and makes room while it sends."""
 
     def __init__(self, method: str, behavior: Behavior, budget: MemoryBudget, meters: MethodMetrics) -> None:
         super().__init__(behavior, budget, meters, lambda _code, _seconds: None)

@@ -23,11 +23,6 @@ class PodsElsewhere:
     """Knows which pods count for one pod beyond their own node. For one thread.
 
     It may name some that don't count: namespaces' labels and matchLabelKeys are not checked.
-
-    Args:
-        pod: The pod.
-        nodes: All nodes.
-        pods: All pods.
     """
 
     def __init__(self, pod: Pod, nodes: NodeTable, pods: PodTable) -> None:

@@ -58,10 +58,7 @@ class GroupRoom:
     """Bounds what nodes could take of a group's pods. For one thread, while nodes and pods stay as they are.
 
     Args:
-        table: The nodes.
-        group: The group.
         guests: Its pods; one or more.
-        profile: Their profile.
 
     Attributes:
         rows: The nodes' rows, by name; all columns are in this order.

@@ -102,12 +102,8 @@ class GroupChangeSearch:
     pods are moved.
 
     Args:
-        work: The tree.
         group: The group and its pods without a node.
-        profile: Their profile.
         seconds: Processor time that it takes at most, about; the answer is then not complete.
-        seed: Decides between nodes of equal totals.
-        progress: Says when to stop.
     """
 
     def __init__(

@@ -26,10 +26,6 @@ class Homes:
     """Bounds which nodes may take pods that leave theirs. For one thread, while the cluster stays as it is.
 
     It never leaves out a node that takes one, but may include others: it checks free resources only.
-
-    Args:
-        nodes: All nodes.
-        profile_of: Gives a pod's profile.
     """
 
     def __init__(self, nodes: NodeTable, profile_of: ProfileOf) -> None:

@@ -31,9 +31,6 @@ Labels = Mapping[str, str | None]
 class MissingLabels:
     """Says which labels nodes lack for one pod. For one thread.
 
-    Args:
-        pod: The pod.
-
     Attributes:
         names_matter: The pod may require something of a node's name, or of the label that is its name.
     """

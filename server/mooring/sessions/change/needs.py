@@ -38,8 +38,6 @@ class Needs:
     """The lacks of some nodes, or of new ones like them, for the pod.
 
     Attributes:
-        rows: The nodes' rows.
-        new: New nodes are meant.
         taints: Those that the pod doesn't tolerate.
         ways: The sets of labels; a node needs at least one of them.
         room: The free amounts of the resources that the pod requests more of, by name; ``pods`` among them.
@@ -101,7 +99,6 @@ class NodesRead:
     """Reads node by node what an evaluation of a pod says that nodes lack.
 
     Args:
-        found: The evaluation.
         daemons: The DaemonSets, whose pods new nodes get first.
     """
 

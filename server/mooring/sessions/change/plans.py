@@ -19,7 +19,6 @@ class ChangePlan:
         at: Which of these nodes it is.
         way: Which of the sets of labels it gets.
         moved: The pods that leave it, or another node.
-        requests: The lower requests of the pod.
         ending: The pods leave as they end; otherwise each finds another node.
     """
 

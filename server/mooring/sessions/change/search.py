@@ -75,14 +75,11 @@ class ChangeSearch:
     """Looks for changes that make one pod fit. For one thread; the tree is in the end what it was.
 
     Args:
-        work: The tree.
         pod: The pod, without a node. The answer names its gates, and then ignores them.
-        profile: Its profile.
         profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
         only: The names of the candidate nodes, without new ones; none = any.
         seconds: Processor time that it takes at most, about; the answer is then not complete.
         seed: Decides between nodes of equal totals where moved pods go.
-        progress: Says when to stop.
     """
 
     def __init__(

@@ -68,7 +68,6 @@ class LowerRequest:
     """The pod requests less of a resource.
 
     Attributes:
-        resource: Its name.
         amount: The most that all containers may request together, CPU in thousandths, the rest in units.
         before: Their requests now.
     """
@@ -259,7 +258,6 @@ class ChangeOption:
         steps: The changes: all of them are needed; none if the unchanged pod fits.
         node_name: The node that takes the pod then; "" for a group,
         landings: whose pods, as they are then, each get a node.
-        cost: The cost of the changes.
         nodes: How many nodes take the pod then; for a group, how many its pods get.
     """
 

@@ -46,12 +46,7 @@ class ChangeTrial:
     """Tries changes for one pod. For one thread; the tree is after each trial what it was.
 
     Args:
-        work: The tree.
-        pod: The pod.
-        profile: Its profile.
         profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
-        seed: Decides between nodes of equal totals.
-        progress: Says when to stop.
 
     Attributes:
         homes: The possible nodes of moved pods.
