@@ -137,8 +137,9 @@ lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements
 	$(COMPILE) pyproject.toml --extra mcp --constraint requirements/run.txt --output-file requirements/mcp.txt
 	$(COMPILE) pyproject.toml --extra ray --constraint requirements/run.txt --output-file requirements/ray.txt
 	$(COMPILE) pyproject.toml --extra tracing --constraint requirements/run.txt --output-file requirements/tracing.txt
+	$(COMPILE) pyproject.toml --extra wasm --constraint requirements/run.txt --output-file requirements/wasm.txt
 	$(COMPILE) --group build --constraint requirements/run.txt --output-file requirements/build.txt
-	$(COMPILE) --group dev --constraint requirements/fast.txt --constraint requirements/lab.txt --constraint requirements/mcp.txt --constraint requirements/ray.txt --constraint requirements/tracing.txt --output-file requirements/dev.txt
+	$(COMPILE) --group dev --constraint requirements/fast.txt --constraint requirements/lab.txt --constraint requirements/mcp.txt --constraint requirements/ray.txt --constraint requirements/tracing.txt --constraint requirements/wasm.txt --output-file requirements/dev.txt
 	$(COMPILE) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 
 build: $(VENV)/dev.stamp ## Build wheels, source distributions and the image's context into dist/, with SBOMs and a provenance statement

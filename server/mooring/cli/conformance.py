@@ -87,7 +87,7 @@ def _add_extender(verbs: Commands) -> None:
 def _add_host(verbs: Commands) -> None:
     text = "check a host of plugins against the contract by which mooring calls it"
     parser = add_command(verbs, "host", text, _HOST)
-    parser.add_argument("address", metavar="ADDRESS", help="unix:PATH, or a loopback HOST:PORT")
+    parser.add_argument("address", metavar="ADDRESS", help="unix:PATH, wasm:PATH, or a loopback HOST:PORT")
     flags = Flags(parser)
     flags.add("args", "YAML", "", "the arguments of its plugins, by their names", mapping)
     flags.add("evaluate-timeout", "TIME", "100ms", "how long mooring waits for an answer", seconds)

@@ -421,7 +421,7 @@ def add_plugins(flags: Flags) -> None:
 
 def add_plugin_hosts(flags: Flags) -> None:
     """Add ``--plugin-host``."""
-    text = "register the plugins of the process that listens there: unix:PATH, or a loopback HOST:PORT"
+    text = "register the plugins of a process: unix:PATH, or a loopback HOST:PORT; or of a module: wasm:PATH"
     flags.group(CONFIGURATION).many("plugin-host", "ADDRESS", text)
 
 

@@ -138,10 +138,10 @@ class ExtenderStanza:
 
 @dataclass(frozen=True, slots=True)
 class PluginHostStanza:
-    """A process with plugins, which mooring alone has.
+    """A process or a WebAssembly module with plugins, which mooring alone has.
 
     Attributes:
-        address: ``unix:PATH``, or HOST:PORT of a loopback address.
+        address: ``unix:PATH``, HOST:PORT of a loopback address, or ``wasm:PATH``.
         evaluate_timeout: How long it may take to evaluate a pod.
         act_timeout: How long Reserve, Permit, PreBind and PostBind may take.
         ignorable: Whether plugins that only score are left out while it does not answer.

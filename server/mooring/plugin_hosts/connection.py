@@ -17,7 +17,12 @@ import grpc
 import mooring
 from mooring.config.types import PluginHostStanza
 from mooring.framework import FieldError
-from mooring.framework.errors import InvalidArgumentError, PluginUnavailableError, UnavailableError
+from mooring.framework.errors import (
+    InvalidArgumentError,
+    PluginUnavailableError,
+    UnavailableError,
+    not_installed,
+)
 from mooring.plugin_hosts.wire import WrongAnswerError
 from mooring.serving.addresses import UNIX, ListenError, is_local
 from mooring.tracing.spans import current_span
@@ -31,6 +36,9 @@ OPEN_SECONDS, BEGIN_SECONDS = 10.0, 1.0
 
 RETRY_SECONDS, MOST_RETRY_SECONDS = 0.05, 1.0
 """The pause before a host that failed is tried again; doubled each time up to the second."""
+
+GUEST = "wasm:"
+"""The address of a guest begins with it, and continues with the path of its module."""
 
 _RECONNECT_MILLISECONDS = 20
 _CHANNEL_OPTIONS = (
@@ -80,6 +88,8 @@ def check_address(address: str) -> None:
     Raises:
         InvalidArgumentError: Others can.
     """
+    if is_guest(address):
+        return
     try:
         local = is_local(address)
     except ListenError as error:
@@ -100,8 +110,24 @@ def check_address(address: str) -> None:
         )
 
 
+def is_guest(address: str) -> bool:
+    """Return whether it is the address of a guest: a module that runs in this process."""
+    return address.startswith(GUEST)
+
+
 def open_channel(address: str) -> grpc.Channel:
-    """Return a channel to the host that listens there, with mooring's options."""
+    """Return a channel to the host that listens there, with mooring's options, or to a guest.
+
+    Raises:
+        InvalidArgumentError: The guest can't be used.
+        FailedPreconditionError: The extra ``wasm`` is not installed.
+    """
+    if is_guest(address):
+        try:
+            from mooring.plugin_hosts.guests import guest_channel
+        except ImportError as error:
+            raise not_installed("wasmtime", "wasm") from error
+        return guest_channel(address.removeprefix(GUEST))
     return grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
 
 
@@ -151,7 +177,8 @@ class HostConnection:
             self._begin(OPEN_SECONDS)
         except (grpc.RpcError, WrongAnswerError) as error:
             self.close()
-            text = f"plugin host {self.options.address} does not answer: {_told(error)}; start it first"
+            advice = "" if is_guest(self.options.address) else "; start it first"
+            text = f"plugin host {self.options.address} does not answer: {_told(error)}{advice}"
             raise UnavailableError(text, reason="PLUGIN_UNAVAILABLE", host=self.options.address) from None
         threading.Thread(target=self._follow, name=f"host {self.options.address}", daemon=True).start()
         self._channel.subscribe(self._on_state)

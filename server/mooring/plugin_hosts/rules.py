@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from mooring.framework import (
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.points import POINTS
-from mooring.plugin_hosts.connection import HostConnection
+from mooring.plugin_hosts.connection import HostConnection, is_guest
 from mooring.plugin_hosts.wire import WrongAnswerError, pod_values, question, said, status
 from mooring.runtime.pure.bulk_plugin import BulkAnswer, BulkRule, Combinations
 from mooring.runtime.pure.declared import DeclarationError, declared_reads, node_column, pod_field
@@ -28,6 +28,9 @@ from mooring_client.plugin_host.v1 import plugin_host_service_pb2 as pb
 
 HOSTED_POINTS = ("filter", "score", "reserve", "permit", "preBind", "postBind")
 """The points that a host may serve. The others compare pods, or replace a part of the scheduler."""
+
+GUEST_POINTS = ("filter", "score")
+"""Those that a guest may serve, which reaches nothing outside and keeps nothing from one call to the next."""
 
 MAX_DECLARED = 64
 """The most fields, and the most columns, that a plugin may declare."""
@@ -147,6 +150,11 @@ def rule_class(connection: HostConnection, description: pb.PluginDescription) ->
     ]
     if not description.points:
         faults.append(FieldError(f"{name}.points", "is missing"))
+    if is_guest(connection.options.address):
+        faults += [
+            FieldError(f"{name}.{which}", f"{what} needs a process: serve the plugin from a host instead")
+            for which, what in _beyond_guests(description)
+        ]
     InvalidArgumentError.raise_if_any(faults)
     declared(description)
     normalizer = _NORMALIZERS.get(description.normalizer)
@@ -161,6 +169,12 @@ def rule_class(connection: HostConnection, description: pb.PluginDescription) ->
     }
     bases = [POINTS[point].base for point in HOSTED_POINTS if point in points]
     return type(f"Hosted{name}", (HostedRule, *bases), body)
+
+
+def _beyond_guests(description: pb.PluginDescription) -> Iterator[tuple[str, str]]:
+    """Yield what is declared and no guest can do, with the field that declares it."""
+    yield from (("points", repr(point)) for point in description.points if point not in GUEST_POINTS)
+    yield from (("measurements", repr(each.name)) for each in description.measurements)
 
 
 def declared(description: pb.PluginDescription) -> tuple[Any, Any]:
