@@ -183,7 +183,8 @@ class _Instance:
     @property
     def memory_bytes(self) -> int:
         """The size of its memory."""
-        return self._memory.data_len(self._store)
+        size: int = self._memory.data_len(self._store)
+        return size
 
     def call(self, method: str, request: bytes, seconds: float) -> bytes:
         """Return the message that it answers.
