@@ -13,7 +13,7 @@ from mooring import config
 from mooring.app.bridge import Decoder, PushBridge, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
-from mooring.app.options import DecisionOptions, EngineOptions
+from mooring.app.options import DecisionOptions, EngineOptions, ProcessOptions
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.sources import PushSource
@@ -134,7 +134,9 @@ def world(
     given = source.describe if push else sources
     cycle = BindingCycle(engine, api=api, settling_seconds=settling_seconds)
     core = Core(registry, loaded, state, engine, builder)
-    remembered = DecisionMemory.of(remembering or DecisionOptions(), core, options, metrics)
+    remembered = DecisionMemory.of(
+        ProcessOptions(options, decisions=remembering or DecisionOptions()), core, metrics
+    )
     backend = Backend(
         engine=engine,
         committer=Committer(cycle),

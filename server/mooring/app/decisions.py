@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from mooring.app.engine import Core
-from mooring.app.options import DecisionOptions, EngineOptions, RecordingOptions
+from mooring.app.options import ProcessOptions
 from mooring.app.sessions import LiveState
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.explanations import Explanations
@@ -45,16 +45,10 @@ class DecisionMemory:
     repeater: Repeater | None = None
 
     @classmethod
-    def of(
-        cls,
-        options: DecisionOptions,
-        core: Core,
-        engine: EngineOptions,
-        metrics: Metrics,
-        recording: RecordingOptions | None = None,
-    ) -> DecisionMemory:
+    def of(cls, process: ProcessOptions, core: Core, metrics: Metrics) -> DecisionMemory:
         """Make what the options ask for, measured from now on; a recorder needs the changes noted, too."""
-        least = RECORDED_CHANGES if recording else 0
+        options, engine = process.decisions, process.engine
+        least = RECORDED_CHANGES if process.recording else 0
         if not options.journal:
             return cls(LiveState(core, engine, least))
         # The journal of changes takes twice its length before it is cut.

@@ -145,6 +145,29 @@ class AccessOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessOptions:
+    """What every process takes that decides and serves.
+
+    Attributes:
+        engine: Its engine.
+        max_staleness: Seconds; nothing is committed on a state that is older.
+        decisions: The memory of decisions.
+        recording: Whether all is recorded.
+        audit: The audit log.
+        tracing: The TracingConfiguration's file; "" = nothing is traced.
+        access: Who calls, and what they may.
+    """
+
+    engine: EngineOptions
+    max_staleness: float = 8.0
+    decisions: DecisionOptions = field(default_factory=DecisionOptions)
+    recording: RecordingOptions = field(default_factory=RecordingOptions)
+    audit: AuditOptions = field(default_factory=AuditOptions)
+    tracing: str = ""
+    access: AccessOptions = field(default_factory=AccessOptions)
+
+
+@dataclass(frozen=True, slots=True)
 class ExtenderOptions:
     """The extender adapter inside a server.
 
@@ -181,36 +204,25 @@ class ServerOptions:
             in.
         kubeconfig: The API server to bind through; "" = that of the source.
         in_cluster: Bind through the API server of the cluster that this process runs in.
-        max_staleness: Nothing is committed on a state that is older.
         election: Whether commits need a lease.
         plugin_slots: Threads that run plugins.
         max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
         pods_in_flight: How a filter call of kube-scheduler treats pods in flight, one of ``IN_FLIGHT``.
-        decisions: The memory of decisions.
         reload: Import plugins again when their files change; for development alone.
-        recording: Whether all is recorded.
-        tracing: The TracingConfiguration's file; "" = nothing is traced.
-        access: Who calls, and what they may.
     """
 
-    engine: EngineOptions
+    process: ProcessOptions
     service: Options
     source: str = ""
     kubeconfig: str = ""
     in_cluster: bool = False
-    max_staleness: float = 8.0
     election: ElectionOptions = field(default_factory=ElectionOptions)
     plugin_slots: int = 4
     max_abandoned_workers: int = 32
     extender: ExtenderOptions | None = None
     pods_in_flight: str = "wait"
-    decisions: DecisionOptions = field(default_factory=DecisionOptions)
     reload: bool = False
-    recording: RecordingOptions = field(default_factory=RecordingOptions)
-    audit: AuditOptions = field(default_factory=AuditOptions)
-    tracing: str = ""
-    access: AccessOptions = field(default_factory=AccessOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,32 +316,21 @@ class SchedulerOptions:
         connection: The API server.
         election: The flags of the lease.
         replace_default: Allow kube-scheduler's own lease.
-        max_staleness: Nothing is committed on a state that is older.
         longest_wait: A rejected pod that no event helped is tried again after this.
         attempt_seconds: The processor time of one attempt; 0 = without limit.
         stop_grace: How long open bindings may take at the end.
         serving: Probes, metrics and pages; None = none of them.
         service: The gRPC listener, which answers what changes nothing; None = none.
-        decisions: The memory of decisions.
-        recording: Whether all is recorded.
-        tracing: The TracingConfiguration's file; "" = nothing is traced.
         event_advice: Events about pods that no node takes say what would help.
-        access: Who calls the gRPC listener, and what they may.
     """
 
-    engine: EngineOptions
+    process: ProcessOptions
     connection: ConnectionOptions
     election: ElectionOptions
     replace_default: bool
-    max_staleness: float
     longest_wait: float
     attempt_seconds: float
     stop_grace: float
     serving: SecureServingOptions | None = None
     service: Options | None = None
-    decisions: DecisionOptions = field(default_factory=DecisionOptions)
-    recording: RecordingOptions = field(default_factory=RecordingOptions)
-    audit: AuditOptions = field(default_factory=AuditOptions)
-    tracing: str = ""
     event_advice: bool = False
-    access: AccessOptions = field(default_factory=AccessOptions)

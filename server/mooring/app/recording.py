@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import Metric
 
 from mooring.app.decisions import RECORDED_CHANGES, DecisionMemory
 from mooring.app.engine import Core, build_core, configuration_of, registry_of
-from mooring.app.options import EngineOptions, RecordingOptions
+from mooring.app.options import EngineOptions, ProcessOptions, RecordingOptions
 from mooring.app.signals import wait_for_signal
 from mooring.app.sources import readers_of
 from mooring.cluster.api import ApiServer
@@ -29,9 +29,8 @@ from mooring_client.recording.v1 import recording_pb2 as pb
 
 
 def start_recording(
-    options: RecordingOptions,
+    process: ProcessOptions,
     core: Core,
-    engine: EngineOptions,
     memory: DecisionMemory,
     metrics: Metrics,
     ready: Callable[[], bool],
@@ -40,13 +39,13 @@ def start_recording(
     """Record the process until ``running`` ends, if the options ask for it. Raises InvalidArgumentError if
     nothing can be written there, or no decisions are remembered.
     """
-    if not options:
+    if not process.recording:
         return
     if memory.decisions is None:
         raise InvalidArgumentError.at(
             "--record-to", "needs the journal; set --decision-journal-bytes above 0"
         )
-    recorder = _recorder(options, core, engine, memory.decisions, ready)
+    recorder = _recorder(process.recording, core, process.engine, memory.decisions, ready)
     metrics.scrape(partial(recording_metrics, recorder))
     recorder.start()
     running.callback(recorder.stop)

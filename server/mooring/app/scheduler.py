@@ -112,7 +112,9 @@ def run_scheduler(
         listeners |= _start_service(options, parts, metrics, running)
         parts.follow_cluster(running)
         parts.start_recording(options, metrics, running)
-        log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
+        log_configuration(
+            parts.core.configuration, configured=bool(options.process.engine.config), scheduling=True
+        )
         if not warm_up(parts.source, parts.core.state, stop):
             return True
         parts.core.measuring.start()
@@ -133,7 +135,7 @@ def _start_service(
     options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics, running: ExitStack
 ) -> dict[str, str]:
     """Start the gRPC listener that the options ask for, until ``running`` ends; return its addresses."""
-    access = AccessFiles.of(options.access, parts.connection.server)
+    access = AccessFiles.of(options.process.access, parts.connection.server)
     running.enter_context(access.following(policy_recorder(parts.audit)))
     service = scheduler_service(options, parts.decides, metrics, access)
     if service is None:
@@ -147,15 +149,15 @@ def write_configuration(options: SchedulerOptions, file: str) -> None:
     """Write the configuration in force, with every default, to ``file``. Raises ConfigError, RegistryError or
     InvalidArgumentError if there is none.
     """
-    document = _configuration(options, registry_of(options.engine)).document
+    document = _configuration(options, registry_of(options.process.engine)).document
     Path(file).write_text(dump(plain(document)), encoding="utf-8")
     log.info("Wrote the configuration to %s", file)
 
 
 def _configuration(options: SchedulerOptions, registry: Registry) -> config.Configuration:
     """Return the configuration in force, flags included."""
-    configuration = configuration_of(options.engine, registry, scheduling=True)
-    if not options.engine.config:
+    configuration = configuration_of(options.process.engine, registry, scheduling=True)
+    if not options.process.engine.config:
         configuration = with_pace(configuration, options.connection)
     configuration = with_election(configuration, options.election, LEASE)
     election = configuration.document.leader_election
@@ -207,10 +209,10 @@ class _SchedulerParts:
         """Reload the configuration file when it changes, until ``running`` ends."""
 
         def read(text: str) -> config.Configuration:
-            found = parse_configuration(text, options.engine, self.core.registry, scheduling=True)
+            found = parse_configuration(text, options.process.engine, self.core.registry, scheduling=True)
             return with_election(found, options.election, LEASE)
 
-        file, in_force = options.engine.config, self.core.configuration
+        file, in_force = options.process.engine.config, self.core.configuration
         recorded = reload_recorder(self.audit, lambda: self.core.configuration.hash)
 
         def tell(reason: str, note: str) -> None:
@@ -222,9 +224,7 @@ class _SchedulerParts:
     def start_recording(self, options: SchedulerOptions, metrics: Metrics, running: ExitStack) -> None:
         """Record what happens until ``running`` ends, if the options ask for it."""
         memory, source = self.decides.memory, self.source
-        start_recording(
-            options.recording, self.core, options.engine, memory, metrics, lambda: source.synced, running
-        )
+        start_recording(options.process, self.core, memory, metrics, lambda: source.synced, running)
 
     def _reconfigure(self, configuration: config.Configuration) -> None:
         """Decide by another configuration from now on, unless it needs what only a start provides."""
@@ -243,7 +243,7 @@ class _SchedulerParts:
 
 
 def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[], None]) -> _SchedulerParts:
-    registry = registry_of(options.engine)
+    registry = registry_of(options.process.engine)
     configuration = _configuration(options, registry)
     connection = ApiServerConnection.of(options.connection, configuration, RequestMetrics(metrics))
     server = connection.server()
@@ -251,7 +251,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     cluster = KubernetesApi(server, election)
     extenders, raw_objects = _extenders(configuration)
     core = build_core(
-        options.engine,
+        options.process.engine,
         registry,
         configuration,
         lambda _: KubernetesBinder(server, election, binding_seconds(configuration.document.leader_election)),
@@ -261,17 +261,17 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         exclusive=True,
     )
     source = KubernetesSource(core.state, server, _readers(options, core), raw_objects=raw_objects)
-    memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
-    leads = _leadership(options, source, election, audit_of(options.audit, metrics, memory.decisions))
+    memory = DecisionMemory.of(options.process, core, metrics)
+    leads = _leadership(options, source, election, audit_of(options.process.audit, metrics, memory.decisions))
     cycle = BindingCycle(core.engine, leadership=leads, api=cluster, gate=leads.audit.require_writable)
-    observer, tracer = SchedulerMetrics(metrics), tracer_for(options.tracing, "mooring-scheduler")
+    observer, tracer = SchedulerMetrics(metrics), tracer_for(options.process.tracing, "mooring-scheduler")
     collaborators = Collaborators(
         engine=core.engine,
         committer=Committer(cycle),
         cluster=cluster,
         events=KubernetesApi(connection.server()),
         leadership=leads,
-        gates=options.engine.gates,
+        gates=options.process.engine.gates,
         observer=observer,
         clock=SystemClock(),
         decisions=memory.decisions,
@@ -288,7 +288,9 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
 def _leadership(
     options: SchedulerOptions, source: KubernetesSource, election: LeaderElection | None, audit: AuditTrail
 ) -> FreshLeadership:
-    return FreshLeadership(election or AlwaysLeader(), Freshness(source, options.max_staleness), audit)
+    return FreshLeadership(
+        election or AlwaysLeader(), Freshness(source, options.process.max_staleness), audit
+    )
 
 
 def _extenders(configuration: config.Configuration) -> tuple[list[HttpExtender], RawObjects]:
@@ -300,7 +302,7 @@ def _extenders(configuration: config.Configuration) -> tuple[list[HttpExtender],
 def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:
     """Who reads which kinds of objects."""
     readers = readers_of(core.engine.profiles.values())
-    if options.engine.gates.enabled(GROUPS_GATE):
+    if options.process.engine.gates.enabled(GROUPS_GATE):
         readers.setdefault("PodGroup", [f"the feature gate {GROUPS_GATE}"])
     return readers
 
@@ -362,7 +364,9 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
         found: dict[str, Any] = plain(parts.core.configuration.document, hide=True)
         return found
 
-    return endpoint(options.serving, parts.connection, probes, metrics, document, options.engine.kube_version)
+    return endpoint(
+        options.serving, parts.connection, probes, metrics, document, options.process.engine.kube_version
+    )
 
 
 def _drain(parts: _SchedulerParts, scheduling: threading.Thread, seconds: float) -> None:

@@ -56,7 +56,7 @@ class DecidingParts:
         return replace(
             service,
             access=access.over(access_of(service)),
-            audit=ListenerAudit(self.leadership.audit, options.audit.reads),
+            audit=ListenerAudit(self.leadership.audit, options.process.audit.reads),
             decode=Decoder().pod,
             read_only=True,
         )
@@ -82,7 +82,7 @@ def scheduler_service(
         session_slots=slots,
         decoder=Decoder(),
         read_changes=read_changes,
-        kube_version=options.engine.kube_version,
+        kube_version=options.process.engine.kube_version,
         server_version=__version__,
         start_time=datetime.now(UTC),
         sources=parts.source.describe,
@@ -92,7 +92,7 @@ def scheduler_service(
         configurations=lambda: configuration_periods(core),
         leadership=parts.leadership.election,
         api_server_connected=True,
-        feature_gates=dict(options.engine.feature_gates),
+        feature_gates=dict(options.process.engine.feature_gates),
         limits=Limits(max_concurrent_calls=service.max_concurrent_calls),
         metrics=metrics,
         decisions=parts.memory.decisions,

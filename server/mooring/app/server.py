@@ -106,7 +106,7 @@ def serve(
     slots = _AllSlots.of(options, metrics)
     decisions = _decisions(options, metrics, give_up)
     servicers = Servicers.of(decisions.backend(slots, metrics))
-    access = AccessFiles.of(options.access, partial(_api_server, options, metrics))
+    access = AccessFiles.of(options.process.access, partial(_api_server, options, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     extender = _extender(options, servicers, decisions, access)
     server = build(
@@ -202,7 +202,7 @@ class _Decisions:
         return replace(
             service,
             access=access.over(access_of(service)),
-            audit=ListenerAudit(self.audit, self.options.audit.reads),
+            audit=ListenerAudit(self.audit, self.options.process.audit.reads),
             decode=Decoder().pod,
             binds=self.api is not None,
         )
@@ -222,7 +222,7 @@ class _Decisions:
             session_slots=slots.sessions,
             decoder=Decoder(),
             read_changes=read_changes,
-            kube_version=options.engine.kube_version,
+            kube_version=options.process.engine.kube_version,
             server_version=__version__,
             start_time=datetime.now(UTC),
             sources=self.source.describe,
@@ -234,7 +234,7 @@ class _Decisions:
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
             api_server_connected=self.api is not None,
             read_pod=self._read_pod(),
-            feature_gates=dict(options.engine.feature_gates),
+            feature_gates=dict(options.process.engine.feature_gates),
             limits=Limits(max_concurrent_calls=options.service.max_concurrent_calls),
             metrics=metrics,
             decisions=self.memory.decisions,
@@ -265,15 +265,7 @@ class _Decisions:
         running.callback(self.core.measuring.stop)
         self.source.start()
         running.callback(self.source.stop)
-        start_recording(
-            options.recording,
-            self.core,
-            options.engine,
-            self.memory,
-            metrics,
-            lambda: self.source.synced,
-            running,
-        )
+        start_recording(options.process, self.core, self.memory, metrics, lambda: self.source.synced, running)
         if self.election is not None:
             self.election.start()
             running.callback(end_election, self.election, self.cycle)
@@ -288,11 +280,11 @@ class _Decisions:
 
         def read(text: str) -> config.Configuration:
             if plugins:
-                self.core.register(registry_of(self.options.engine))
-            found = parse_configuration(text, self.options.engine, self.core.registry)
+                self.core.register(registry_of(self.options.process.engine))
+            found = parse_configuration(text, self.options.process.engine, self.core.registry)
             return with_election(found, self.options.election, LEASE)
 
-        file, in_force = self.options.engine.config, self.core.configuration
+        file, in_force = self.options.process.engine.config, self.core.configuration
         tell = reload_recorder(self.audit, lambda: self.core.configuration.hash)
         running.enter_context(
             followed(file, in_force, read, self._reconfigure, metrics, tell=tell, plugins=plugins)
@@ -327,49 +319,49 @@ class _Decisions:
     def log_start(self) -> None:
         """Log what the answers stand on."""
         log.info("%s", self._description())
-        configured = bool(self.options.engine.config)
+        configured = bool(self.options.process.engine.config)
         log_configuration(self.core.configuration, configured=configured, scheduling=False)
 
     def _description(self) -> str:
         """Source, counts, epoch and configuration."""
-        tables = self.core.state.snapshot
+        tables, version = self.core.state.snapshot, self.options.process.engine.kube_version
         sources = ", ".join(status.name for status in self.source.describe()) or "push"
         return (
             f"source={sources} synced={self.source.synced} nodes={len(tables.nodes)} pods={len(tables.pods)} "
             f"node_epoch={tables.nodes.epoch} configuration={self.core.configuration.hash} "
-            f"kube_version={self.options.engine.kube_version} profiles={','.join(self.core.engine.profiles)}"
+            f"kube_version={version} profiles={','.join(self.core.engine.profiles)}"
         )
 
 
 def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None]) -> _Decisions:
-    registry = registry_of(options.engine)
-    configuration = with_election(configuration_of(options.engine, registry), options.election, LEASE)
+    registry = registry_of(options.process.engine)
+    configuration = with_election(configuration_of(options.process.engine, registry), options.election, LEASE)
     server = _api_server(options, metrics)
     election = _election(configuration, server, metrics, lost, options.election.advertise_address)
     api = KubernetesApi(server, election) if server else None
     longest = binding_seconds(configuration.document.leader_election)
     core = build_core(
-        options.engine,
+        options.process.engine,
         registry,
         configuration,
         lambda state: KubernetesBinder(server, election, longest) if server else LocalBinder(state),
         cluster=api,
         observer=MetricsObserver(metrics),
     )
-    gates = options.engine.gates
+    gates = options.process.engine.gates
     source = source_of(options.source, core.state, server, core.engine.profiles.values(), gates)
-    memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
-    audit = audit_of(options.audit, metrics, memory.decisions, LoggedTrail())
+    memory = DecisionMemory.of(options.process, core, metrics)
+    audit = audit_of(options.process.audit, metrics, memory.decisions, LoggedTrail())
     return _Decisions(
         options,
         core,
         source,
-        Freshness(source, options.max_staleness),
+        Freshness(source, options.process.max_staleness),
         BindingCycle(core.engine, api=api, leadership=election, gate=audit.require_writable),
         election,
         api,
         memory,
-        tracer_for(options.tracing, "mooring"),
+        tracer_for(options.process.tracing, "mooring"),
         audit,
     )
 

@@ -8,6 +8,7 @@ import socket
 from mooring.cli import remote
 from mooring.cli.flags import CLUSTER, Flags, add_manifests
 from mooring.cli.kubectl import choose_context
+from mooring.cli.output import UsageError
 from mooring.framework.errors import InvalidArgumentError
 
 ANSWER_SECONDS = 0.5
@@ -57,13 +58,11 @@ def add_cluster(flags: Flags, *, server: bool = True) -> None:
         remote.add_server(flags)
 
 
-def choose_cluster(args: argparse.Namespace) -> str:
+def choose_cluster(args: argparse.Namespace) -> None:
     """Bring the flags together: ``args.server`` names a server then, or ``args.manifests`` has the objects.
 
-    Returns:
-        What is wrong with the flags; "" = nothing.
-
     Raises:
+        UsageError: The flags don't go together, or name no cluster.
         InvalidArgumentError: The kubeconfig can't be used.
     """
     asks = hasattr(args, "server")
@@ -71,7 +70,7 @@ def choose_cluster(args: argparse.Namespace) -> str:
     live = args.kubeconfig or args.context
     given = [args.cluster, args.manifests, live, asks and args.server]
     if sum(map(bool, given)) > 1:
-        return f"give either one or the other of {ways}"
+        raise UsageError(f"give either one or the other of {ways}")
     source = args.cluster
     if args.kubectl and not any(given[:2] + given[3:]):
         source = choose_context(args, asks=asks)
@@ -81,7 +80,7 @@ def choose_cluster(args: argparse.Namespace) -> str:
         source = _default(asks=asks)
         if not source:
             why = f"no mooring server answers at {remote.DEFAULT_SERVER}: " if asks else ""
-            return f"{why}give {ways}"
+            raise UsageError(f"{why}give {ways}")
     kind, _, rest = source.partition(":")
     if asks and kind == "server" and rest:
         args.server = rest
@@ -96,8 +95,7 @@ def choose_cluster(args: argparse.Namespace) -> str:
 
         args.manifests = api_server_to_read(rest or args.kubeconfig, args.context)
     elif source:
-        return f"--cluster: {source!r} is not one of {SOURCES if asks else _READ}"
-    return ""
+        raise UsageError(f"--cluster: {source!r} is not one of {SOURCES if asks else _READ}")
 
 
 def _default(*, asks: bool) -> str:

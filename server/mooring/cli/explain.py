@@ -20,11 +20,10 @@ from mooring.cli.flags import (
     add_command,
     add_deciding,
     add_output,
-    add_unknown_plugins,
     engine_options,
     pod_key,
 )
-from mooring.cli.output import Exit, complain, print_document, worst
+from mooring.cli.output import Exit, UsageError, print_document, worst
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables import SHOWN_NODES, View, but_for_that, print_explanation, print_verdict
 from mooring.cli.tables.one_node import is_rejected, print_comparison, print_node, print_what_it_takes
@@ -69,8 +68,7 @@ def add(commands: Commands) -> None:
     view = flags.group("Output flags")
     _add_view(view)
     add_output(view, "wide", "name")
-    add_deciding(flags)
-    add_unknown_plugins(flags)
+    add_deciding(flags, stubs=True)
     parser.set_defaults(run=run)
 
 
@@ -95,12 +93,10 @@ def _add_view(flags: Flags) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    said = _fault(args) or choose_cluster(args)
-    if not said and args.attempt and not args.server:
-        said = "--attempt needs --server ADDRESS: a process remembers its own decisions"
-    if said:
-        complain(said)
-        return Exit.USAGE
+    _check_usage(args)
+    choose_cluster(args)
+    if args.attempt and not args.server:
+        raise UsageError("--attempt needs --server ADDRESS: a process remembers its own decisions")
     if args.blame:
         return show_blame(args, options, pod_key(args.pod, args.namespace))
     last = None
@@ -116,16 +112,14 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         time.sleep(WATCH_SECONDS)
 
 
-def _fault(args: argparse.Namespace) -> str:
-    """Return what is wrong with the flags together; "" = nothing."""
-    if args.pod:
-        several = args.all_namespaces or args.selector
-        return "give either a POD, or -A and -l to select some" if several else ""
-    if not (args.namespace or args.all_namespaces or args.selector):
-        return "name a POD, or select some with -n, -A and -l"
-    if args.attempt or args.blame or _asked_nodes(args):
-        return "--attempt, --blame, --node, --compare and --what-would-it-take are about one POD"
-    return ""
+def _check_usage(args: argparse.Namespace) -> None:
+    """Raise UsageError if the flags don't go together."""
+    if args.pod and (args.all_namespaces or args.selector):
+        raise UsageError("give either a POD, or -A and -l to select some")
+    if not (args.pod or args.namespace or args.all_namespaces or args.selector):
+        raise UsageError("name a POD, or select some with -n, -A and -l")
+    if not args.pod and (args.attempt or args.blame or _asked_nodes(args)):
+        raise UsageError("--attempt, --blame, --node, --compare and --what-would-it-take are about one POD")
 
 
 def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:

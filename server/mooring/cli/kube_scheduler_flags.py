@@ -16,7 +16,8 @@ from mooring.app.options import (
     HttpsOptions,
     SecureServingOptions,
 )
-from mooring.cli.flags import CLUSTER, Flags, add_metrics_prefix, twin
+from mooring.cli.flags import CLUSTER, Flags, twin
+from mooring.cli.serving_flags import add_metrics_prefix
 from mooring.cli.values import Kind, above_zero, kube_version, one_of, port, seconds, words
 from mooring.serving.grammar import boolean
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from mooring import __version__
 from mooring.cli.flags import Commands, Parser
 from mooring.cli.kubectl import flags_behind
-from mooring.cli.output import Exit, complain
+from mooring.cli.output import Exit, UsageError, complain
 from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.serving.logs import formatter
 
@@ -92,6 +92,9 @@ def main(*options: Option, argv: Sequence[str] | None = None, plugin: bool = Fal
         # The reader has seen enough. The rest of the buffer must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
+    except UsageError as error:
+        complain(error)
+        return Exit.USAGE
     except _rejections() as error:
         complain(_text_of(error, args))
         return Exit.INVALID

@@ -17,10 +17,9 @@ from mooring.cli.flags import (
     add_command,
     add_deciding,
     add_output,
-    add_unknown_plugins,
     engine_options,
 )
-from mooring.cli.output import Exit, complain, print_document
+from mooring.cli.output import Exit, print_document
 from mooring.cli.tables.names import ShortNames
 from mooring.cli.values import count
 
@@ -48,16 +47,13 @@ def add(commands: Commands) -> None:
     add_cluster(flags)
     flags.add("limit", "COUNT", "0", "at most this many nodes; 0 = all", count)
     add_output(flags)
-    add_deciding(flags)
-    add_unknown_plugins(flags)
+    add_deciding(flags, stubs=True)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    if said := choose_cluster(args):
-        complain(said)
-        return Exit.USAGE
+    choose_cluster(args)
     names, usage = _asked(args) if args.server else _read(args, options)
     found = sorted(_documents(names, usage), key=lambda each: (-each["percent"], each["node"]))
     shown = found[: args.limit or None]

@@ -25,6 +25,10 @@ class Exit(IntEnum):
     """The pod runs once others are preempted."""
 
 
+class UsageError(Exception):
+    """Flags that don't go together; the command ends with ``Exit.USAGE``."""
+
+
 def worst(codes: Iterable[int]) -> int:
     """Return how a command about several pods ends, given how it would end about each."""
     return max(codes, key=(Exit.OK, Exit.PREEMPTS, Exit.FAILED, Exit.UNSCHEDULED).index, default=Exit.OK)

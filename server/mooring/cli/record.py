@@ -7,17 +7,9 @@ import argparse
 from mooring.app.embedding import Option
 from mooring.app.signals import stop_signal
 from mooring.cli.console import print_line
-from mooring.cli.flags import (
-    CLUSTER,
-    Commands,
-    Flags,
-    add_command,
-    add_deciding,
-    add_recording,
-    engine_options,
-    recording_options,
-)
+from mooring.cli.flags import CLUSTER, Commands, Flags, add_command, add_deciding, engine_options
 from mooring.cli.output import Exit
+from mooring.cli.serving_flags import add_recording, recording_options
 
 _EXAMPLES = """examples:
   mooring record night --kubeconfig ~/.kube/config       until Ctrl-C"""

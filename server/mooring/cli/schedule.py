@@ -14,10 +14,9 @@ from mooring.cli.flags import (
     add_command,
     add_deciding,
     add_output,
-    add_unknown_plugins,
     engine_options,
 )
-from mooring.cli.output import Exit, complain, print_document
+from mooring.cli.output import Exit, print_document
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.tables.preemption import first_sentence
@@ -46,16 +45,13 @@ def add(commands: Commands) -> None:
     text = "a row for each pod, or for each owner and reason"
     flags.add("by", "POD|OWNER", "pod", text, one_of("pod", "owner"))
     add_output(flags, "wide")
-    add_deciding(flags)
-    add_unknown_plugins(flags)
+    add_deciding(flags, stubs=True)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    if said := choose_cluster(args):
-        complain(said)
-        return Exit.USAGE
+    choose_cluster(args)
     from mooring.app.offline import engine_over, place_in
     from mooring.runtime.profiles.profiles import oldest_first
 

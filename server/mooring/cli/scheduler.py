@@ -9,27 +9,7 @@ from typing import TYPE_CHECKING
 from mooring.app.embedding import Option
 from mooring.app.options import SchedulerOptions
 from mooring.app.signals import stop_signal
-from mooring.cli.flags import (
-    CLUSTER,
-    CONFIGURATION,
-    Commands,
-    Flags,
-    access_options,
-    add_access,
-    add_audit,
-    add_command,
-    add_deciding,
-    add_decisions,
-    add_logging_format,
-    add_recording,
-    add_self_check,
-    add_tracing,
-    audit_options,
-    certificate_files,
-    decision_options,
-    engine_options,
-    recording_options,
-)
+from mooring.cli.flags import CLUSTER, CONFIGURATION, Commands, Flags, add_command, add_deciding
 from mooring.cli.kube_scheduler_flags import (
     LEADER_ELECTION,
     add_kube_scheduler_flags,
@@ -40,7 +20,8 @@ from mooring.cli.kube_scheduler_flags import (
     warn_of_ignored_flags,
 )
 from mooring.cli.output import Exit
-from mooring.cli.values import above_zero, seconds
+from mooring.cli.serving_flags import add_process, certificate_files, process_options
+from mooring.cli.values import seconds
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 
 if TYPE_CHECKING:
@@ -60,8 +41,6 @@ def add(commands: Commands) -> None:
     add_deciding(flags)
     cluster = flags.group(CLUSTER)
     cluster.add("source", "SOURCE", "kubernetes", "the cluster: kubernetes[:KUBECONFIG]", alias="cluster")
-    cluster.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
-    add_logging_format(flags)
     add_kube_scheduler_flags(flags)
     text = "allow the lease kube-scheduler: this takes kube-scheduler's place"
     flags.group(LEADER_ELECTION).switch("replace-default", text)
@@ -71,13 +50,8 @@ def add(commands: Commands) -> None:
     )
     text = "add what would help to the Events of pods that no node takes"
     flags.group(CONFIGURATION).switch("event-advice", text)
-    add_self_check(flags)
-    add_decisions(flags)
-    add_recording(flags)
-    add_audit(flags)
-    add_tracing(flags)
+    add_process(flags)
     _add_service(flags.group("gRPC serving flags"))
-    add_access(flags)
     cluster.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
     parser.set_defaults(run=run, parser=parser)
 
@@ -136,21 +110,15 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 def _scheduler_options(args: argparse.Namespace, options: tuple[Option, ...]) -> SchedulerOptions:
     serves = args.secure_port and not args.write_config_to
     return SchedulerOptions(
-        engine=engine_options(args, options),
+        process=process_options(args, options),
         connection=connection_options(args),
         election=election_options(args),
         replace_default=args.replace_default,
-        max_staleness=args.max_staleness,
         longest_wait=args.pod_max_in_unschedulable_pods_duration,
         attempt_seconds=args.pod_max_scheduling_duration,
         stop_grace=args.stop_grace,
         service=_service_options(args),
-        decisions=decision_options(args),
-        recording=recording_options(args, args.record_to),
-        audit=audit_options(args),
-        tracing=args.tracing_config_file,
         event_advice=args.event_advice,
-        access=access_options(args),
         serving=serving_options(args, flag_values(args)) if serves else None,
     )
 

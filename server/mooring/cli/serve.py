@@ -15,25 +15,12 @@ from mooring.cli.flags import (
     CONFIGURATION,
     Commands,
     Flags,
-    access_options,
-    add_access,
-    add_audit,
     add_command,
     add_deciding,
-    add_decisions,
-    add_logging_format,
-    add_metrics_prefix,
-    add_recording,
-    add_self_check,
-    add_tracing,
-    audit_options,
-    certificate_files,
-    decision_options,
-    engine_options,
-    recording_options,
     search_working_directory,
 )
-from mooring.cli.output import Exit, complain
+from mooring.cli.output import Exit, UsageError
+from mooring.cli.serving_flags import add_metrics_prefix, add_process, certificate_files, process_options
 from mooring.cli.values import above_zero, host_and_port, one_of, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
@@ -53,26 +40,19 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "serve", text, _EXAMPLES)
     flags = Flags(parser)
     add_deciding(flags)
-    add_logging_format(flags)
     text = f"source of the cluster's state: {SOURCES}; default in a pod: kubernetes"
     cluster = flags.group(CLUSTER)
     cluster.add("source", "SOURCE", "", text, alias="cluster")
     cluster.add("kubeconfig", "FILE", "", "the API server for bindings; without one bindings stay local")
     cluster.switch("in-cluster", "bind through the API server of this process's cluster")
-    cluster.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     text = "commit only while holding the lease, timed by the configuration's leaderElection"
     cluster.switch("leader-elect", text)
     text = "HOST:PORT of this replica, which others name to clients while it holds the lease"
     cluster.add("advertise-address", "ADDRESS", "", text, host_and_port)
     text = "for development ONLY: import the plugins in force again when their files change"
     flags.group(CONFIGURATION).switch("reload", text)
-    add_self_check(flags)
-    add_decisions(flags)
-    add_recording(flags)
-    add_audit(flags)
-    add_tracing(flags)
+    add_process(flags)
     _add_serving(flags.group("Serving flags"))
-    add_access(flags)
     _add_extender(flags.group("Extender flags"))
     _add_limits(flags.group("Limits and shutdown flags"))
     parser.set_defaults(run=run, parser=parser)
@@ -153,12 +133,10 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     args.source = args.source or default_source()
     if not args.source:
-        complain(NO_SOURCE)
-        return Exit.USAGE
+        raise UsageError(NO_SOURCE)
     if args.reload:
         if not args.config:
-            complain("--reload needs --config: the default profile has no plugin of yours")
-            return Exit.USAGE
+            raise UsageError("--reload needs --config: the default profile has no plugin of yours")
         search_working_directory()
         # Two edits within a second may leave a file as long as it was, and Python would take the older code.
         sys.dont_write_bytecode = True
@@ -171,23 +149,17 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> ServerOptions:
     return ServerOptions(
-        engine=engine_options(args, options),
+        process=process_options(args, options),
         service=_service_options(args),
         source=args.source,
         kubeconfig=args.kubeconfig,
         in_cluster=args.in_cluster,
-        max_staleness=args.max_staleness,
         election=ElectionOptions(leader_elect=args.leader_elect, advertise_address=args.advertise_address),
         plugin_slots=args.plugin_slots,
         max_abandoned_workers=args.max_abandoned_workers,
         extender=_extender_options(args) if args.extender_listen else None,
         pods_in_flight=args.pods_in_flight,
-        decisions=decision_options(args),
         reload=args.reload,
-        recording=recording_options(args, args.record_to),
-        audit=audit_options(args),
-        tracing=args.tracing_config_file,
-        access=access_options(args),
     )
 
 

@@ -21,7 +21,7 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import Exit, complain, print_document
+from mooring.cli.output import Exit, UsageError, complain, print_document
 from mooring.cli.values import positive, seed
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     workloads = [*args.workload, *([":".join(args.manifests)] if args.manifests else [])]
     if not workloads:
-        complain("--workload: name the manifests to place pods of")
-        return Exit.USAGE
+        raise UsageError("--workload: name the manifests to place pods of")
     resource, percent = args.fill
     sweep = SweepPlan(
         {name: tuple(paths.split(":")) for name, paths in map(_named, workloads)},

@@ -15,18 +15,9 @@ from mooring.cli import remote
 from mooring.cli.children import StartError, start
 from mooring.cli.clusters import SOURCES, is_read
 from mooring.cli.console import status_line
-from mooring.cli.flags import (
-    CLUSTER,
-    SERVER,
-    Commands,
-    Flags,
-    add_command,
-    add_deciding,
-    add_logging_format,
-    add_manifests,
-    certificate_files,
-)
+from mooring.cli.flags import CLUSTER, SERVER, Commands, Flags, add_command, add_deciding, add_manifests
 from mooring.cli.output import Exit, complain
+from mooring.cli.serving_flags import add_logging_format, certificate_files
 from mooring.framework.errors import InvalidArgumentError
 from mooring.serving.certificates import TlsFiles
 

@@ -20,10 +20,9 @@ from mooring.cli.flags import (
     add_deciding,
     add_namespace,
     add_output,
-    add_unknown_plugins,
     pod_key,
 )
-from mooring.cli.output import Exit, complain, print_document
+from mooring.cli.output import Exit, UsageError, complain, print_document
 from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import one_of, positive, seed
 from mooring.cli.what_if_answers import answer, sent
@@ -122,17 +121,14 @@ def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]
     add_cluster(flags)
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     add_output(flags)
-    add_deciding(flags, otherwise=f"that of the server, else {DEFAULT_KUBE_VERSION}")
-    add_unknown_plugins(flags)
+    add_deciding(flags, otherwise=f"that of the server, else {DEFAULT_KUBE_VERSION}", stubs=True)
     return parser, flags
 
 
 def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != Exit.OK:
-        return code
+    _choose_cluster(args)
     if not args.shape:
-        complain("give the pods with --shape PATH")
-        return Exit.USAGE
+        raise UsageError("give the pods with --shape PATH")
     from mooring.app.quotas import admitted, quotas_of
     from mooring.app.what_if import shapes_of
     from mooring_client.v1 import objects_pb2
@@ -198,8 +194,7 @@ def _namespace_rows(found: dict[str, dict[str, Any]]) -> list[tuple[str, Text, s
 
 
 def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != Exit.OK:
-        return code
+    _choose_cluster(args)
     from mooring_client.v1 import simulation_service_pb2 as pb
 
     request = pb.PlanRemovalRequest(
@@ -247,11 +242,9 @@ def _print_queue(response: pb.EstimateCapacityResponse | pb.PlanRemovalResponse)
 
 
 def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != Exit.OK:
-        return code
+    _choose_cluster(args)
     if not args.group:
-        complain("give the groups with --group PATH")
-        return Exit.USAGE
+        raise UsageError("give the groups with --group PATH")
     from mooring.app.what_if import groups_of
     from mooring_client.v1 import simulation_service_pb2 as pb
 
@@ -280,12 +273,10 @@ def _answer(
 
 
 def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != Exit.OK:
-        return code
+    _choose_cluster(args)
     unknown = [kind for kind in args.kind if kind not in change.KINDS]
     if unknown:
-        complain(f"--kind: {unknown[0]!r} is not one of {', '.join(change.KINDS)}")
-        return Exit.USAGE
+        raise UsageError(f"--kind: {unknown[0]!r} is not one of {', '.join(change.KINDS)}")
     kind, _, name = args.pod.rpartition("/")
     grouped = kind == change.GROUP
     key = pod_key(name if grouped else args.pod, args.namespace)
@@ -327,16 +318,15 @@ def _prices(words: list[str]) -> dict[str, float]:
     return prices
 
 
-def _one_cluster(args: argparse.Namespace) -> int:
-    said = choose_cluster(args)
-    if not said and args.server and (args.plugin or args.unknown_plugins == "stub"):
-        said = "--plugin and --unknown-plugins are for manifests: a server decides with its own plugins"
-    if said:
-        complain(said)
-        return Exit.USAGE
+def _choose_cluster(args: argparse.Namespace) -> None:
+    """Choose the cluster, and the release of one that is read."""
+    choose_cluster(args)
     if not args.server:
         args.kube_version = args.kube_version or DEFAULT_KUBE_VERSION
-    return Exit.OK
+    elif args.plugin or args.unknown_plugins == "stub":
+        raise UsageError(
+            "--plugin and --unknown-plugins are for manifests: a server decides with its own plugins"
+        )
 
 
 def _amount(found: dict[str, Any]) -> str:

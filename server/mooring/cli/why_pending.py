@@ -25,11 +25,10 @@ from mooring.cli.flags import (
     add_command,
     add_deciding,
     add_output,
-    add_unknown_plugins,
     engine_options,
     pod_key,
 )
-from mooring.cli.output import Exit, complain, print_document, worst
+from mooring.cli.output import Exit, UsageError, print_document, worst
 from mooring.cli.past import show_history
 from mooring.cli.selection import PodSelection, add_selection, selection_of
 from mooring.cli.tables.preemption import node_of, print_preemption
@@ -75,22 +74,18 @@ def add(commands: Commands) -> None:
     flags.add("window", "TIME", "0", text, seconds)
     flags.switch("history", "the life of one POD, as a server knows it")
     add_output(flags)
-    add_deciding(flags)
-    add_unknown_plugins(flags)
+    add_deciding(flags, stubs=True)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    if said := choose_cluster(args):
-        complain(said)
-        return Exit.USAGE
+    choose_cluster(args)
     selection = selection_of(args)
     if args.history:
         if args.server and args.pod:
             return show_history(args)
-        complain("--history needs a POD and --server ADDRESS: a process remembers what it did")
-        return Exit.USAGE
+        raise UsageError("--history needs a POD and --server ADDRESS: a process remembers what it did")
     if not args.server:
         return _run_offline(args, options, selection)
     return _run_pod(args) if args.pod else _run_groups(args, selection)
