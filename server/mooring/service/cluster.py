@@ -198,10 +198,9 @@ class ClusterServicer(ClusterServiceServicer):
     def PushObjects(
         self, request: pb.PushObjectsRequest, context: grpc.ServicerContext
     ) -> pb.PushObjectsResponse:
-        client = asking_client().name
-        result = self._pushes().push_objects(request, client)
+        result = self._pushes().push_objects(request, asking_client().name)
         if result.applied_count:
-            self._pushed("PushObjects", client, request.source, f"{result.applied_count} events")
+            self._pushed("PushObjects", request.source, f"{result.applied_count} events")
         return pb.PushObjectsResponse(
             provenance=self._provenance(),
             next_sequence=result.next_sequence,
@@ -212,21 +211,20 @@ class ClusterServicer(ClusterServiceServicer):
     def RemoveSource(
         self, request: pb.RemoveSourceRequest, context: grpc.ServicerContext
     ) -> pb.RemoveSourceResponse:
-        client = asking_client().name
-        self._pushes().remove_source(request, client)
-        self._pushed("RemoveSource", client, request.source, "removed")
+        self._pushes().remove_source(request, asking_client().name)
+        self._pushed("RemoveSource", request.source, "removed")
         return pb.RemoveSourceResponse(provenance=self._provenance())
 
-    def _pushed(self, call: str, client: str, source: str, message: str) -> None:
-        """Record that a client changed the objects of a source."""
-        backend = self._backend
+    def _pushed(self, call: str, source: str, message: str) -> None:
+        """Record that the asking client changed the objects of a source."""
+        backend, client = self._backend, asking_client()
         backend.audit.record(
             AuditEvent(
                 kind=AuditKind.PUSH,
                 call=call,
-                who=client,
-                behind=behind(asking_client()),
-                peer=asking_client().peer,
+                who=client.name,
+                behind=behind(client),
+                peer=client.peer,
                 source=source,
                 version=backend.engine.state.version,
                 outcome=OK,

@@ -59,7 +59,6 @@ class CommitAudit:
 
     trail: AuditTrail
     call: str
-    client: str
     state: ClusterState
 
     def record(
@@ -71,12 +70,13 @@ class CommitAudit:
         decided: Decided | None = None,
     ) -> None:
         """Record what became of some pods; the arguments are as in ``AuditEvent`` and ``CommitEnd``."""
+        client = asking_client()
         event = AuditEvent(
             kind=AuditKind.COMMIT,
             call=self.call,
-            who=self.client,
-            behind=behind(asking_client()),
-            peer=asking_client().peer,
+            who=client.name,
+            behind=behind(client),
+            peer=client.peer,
             pods=pods,
             version=self.state.version,
             configuration=configuration,

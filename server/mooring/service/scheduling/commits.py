@@ -28,6 +28,7 @@ from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.objects import find_committed_pod, referenced_pod, status_message
 from mooring.service.wire.outcomes import held_outcome, outcome_of, outcome_word
+from mooring.serving.access.access import asking_client
 from mooring.serving.calls.errors import call_error
 from mooring_client.v1 import objects_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
@@ -39,7 +40,7 @@ LONGEST_NAME = 253
 """Characters in a node's name."""
 
 
-def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotProgress) -> pb.BindResponse:
+def bind(backend: Backend, request: pb.BindRequest, progress: SlotProgress) -> pb.BindResponse:
     """Bind a pod to the node that the caller names. Raises MooringError if the request is wrong, the pod
     can't be bound there, or the binding failed.
     """
@@ -47,7 +48,7 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
     state = backend.engine.state
     pod = referenced_pod(state, request.pod, "pod") or _unknown_pod(backend, request.pod)
     profile = commit_profile(backend.engine.profiles, request.profile, pod)
-    audited = _audited(backend, "Bind", client, AuditedPod.of(pod, request.node), profile)
+    audited = _audited(backend, "Bind", AuditedPod.of(pod, request.node), profile)
     with audited as end, _noted(backend, pod, profile, request.node, end) as said:
         committed = backend.committer.bind_pod(pod, request.node, profile, progress=progress)
         status = committed.status
@@ -63,9 +64,7 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
     return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile))
 
 
-def reserve(
-    backend: Backend, request: pb.ReserveRequest, owner: str, progress: SlotProgress
-) -> pb.ReserveResponse:
+def reserve(backend: Backend, request: pb.ReserveRequest, progress: SlotProgress) -> pb.ReserveResponse:
     """Reserve a place for a pod on the node that the caller names. Raises MooringError if the request is
     wrong, or the pod can't have a place there.
     """
@@ -74,7 +73,8 @@ def reserve(
     pod = find_committed_pod(backend.decoder, state, request.pod)
     reject_recreated(backend, pod)
     profile = commit_profile(backend.engine.profiles, request.profile, pod)
-    audited = _audited(backend, "Reserve", owner, AuditedPod.of(pod, request.node), profile)
+    owner = asking_client().name
+    audited = _audited(backend, "Reserve", AuditedPod.of(pod, request.node), profile)
     with audited as end, _noted(backend, pod, profile, request.node, end) as said:
         reserved = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
         status, outcome = reserved.status, pb.COMMIT_OUTCOME_UNSPECIFIED
@@ -88,9 +88,7 @@ def reserve(
     )
 
 
-def unreserve(
-    backend: Backend, request: pb.UnreserveRequest, owner: str, progress: SlotProgress
-) -> pb.UnreserveResponse:
+def unreserve(backend: Backend, request: pb.UnreserveRequest, progress: SlotProgress) -> pb.UnreserveResponse:
     """End the reservation of a pod. Raises MooringError if the request is wrong, or the reservation is not
     the caller's to end.
     """
@@ -98,14 +96,15 @@ def unreserve(
     fields = {"pod.namespace": pod.namespace, "pod.name": pod.name, "pod.uid": pod.uid}
     _check(*(FieldError(path, "is missing") for path, value in fields.items() if not value))
     whose = pod.namespace, pod.name, pod.uid
-    with _audited(backend, "Unreserve", owner, AuditedPod(*whose)) as end:
+    owner = asking_client().name
+    with _audited(backend, "Unreserve", AuditedPod(*whose)) as end:
         released = backend.committer.unreserve_pod(*whose, owner=owner, progress=progress)
         end.outcome = OK if released else NOT_RESERVED
     return pb.UnreserveResponse(released=released, provenance=_provenance(backend))
 
 
 def unreserve_many(
-    backend: Backend, request: pb.UnreserveManyRequest, owner: str, progress: SlotProgress
+    backend: Backend, request: pb.UnreserveManyRequest, progress: SlotProgress
 ) -> pb.UnreserveManyResponse:
     """End the reservations of some pods, or all that the caller may end.
 
@@ -115,7 +114,7 @@ def unreserve_many(
     """
     uids = list(request.uids)
     _check(_uids_fault(uids, request.all, backend.limits.max_batch_pods))
-    committer = backend.committer
+    committer, owner = backend.committer, asking_client().name
     committer.require_leader()
     if request.all:
         uids = [entry.uid for entry in committer.reservations.entries(owner)]
@@ -123,7 +122,7 @@ def unreserve_many(
     for pod in response.pods:
         progress.check()
         try:
-            with _audited(backend, "UnreserveMany", owner, AuditedPod(uid=pod.uid)) as end:
+            with _audited(backend, "UnreserveMany", AuditedPod(uid=pod.uid)) as end:
                 pod.released = committer.unreserve(pod.uid, owner=owner, progress=progress)
                 end.outcome = OK if pod.released else NOT_RESERVED
         except DeadlineExceededError:
@@ -134,13 +133,11 @@ def unreserve_many(
     return response
 
 
-def list_reservations(
-    backend: Backend, request: pb.ListReservationsRequest, owner: str
-) -> pb.ListReservationsResponse:
+def list_reservations(backend: Backend, request: pb.ListReservationsRequest) -> pb.ListReservationsResponse:
     """Return a page of the reservations that the caller may end. Raises MooringError if there is no such
     page.
     """
-    reservations = backend.committer.reservations
+    reservations, owner = backend.committer.reservations, asking_client().name
     page = backend.pages.page(
         request, lambda: FoundList((_provenance(backend), owner), reservations.entries(owner))
     )
@@ -203,12 +200,12 @@ def not_recreated(
 
 
 def _audited(
-    backend: Backend, call: str, client: str, pod: AuditedPod, profile: Profile | None = None
+    backend: Backend, call: str, pod: AuditedPod, profile: Profile | None = None
 ) -> AbstractContextManager[CommitEnd]:
     """Record the commit about ``pod`` when it ends."""
     engine = backend.engine
     configuration = engine.profiles.configuration if profile is None else profile.key
-    return CommitAudit(backend.audit, call, client, engine.state).committing(pod, configuration)
+    return CommitAudit(backend.audit, call, engine.state).committing(pod, configuration)
 
 
 @contextmanager

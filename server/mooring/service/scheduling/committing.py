@@ -24,6 +24,7 @@ from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.scheduling.schedule_answer import AnswerColumns, TieLimit
 from mooring.service.wire.node_names import NO_ROW
 from mooring.service.wire.outcomes import failed_status, held_outcome, outcome_of, outcome_word, result_of
+from mooring.serving.access.access import asking_client
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
 WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod wait; send it again",))
@@ -40,13 +41,13 @@ class Committing(CommitMode):
         batch: The pods; its mode says whether they are reserved or bound.
     """
 
-    def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int, owner: str) -> None:
+    def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int) -> None:
         self._backend = backend
         self._batch = batch
         self._answer = answer
         self._seed = seed
-        self._owner = owner
-        self._audit = CommitAudit(backend.audit, _WORDS[batch.mode], owner, backend.engine.state)
+        self._owner = asking_client().name
+        self._audit = CommitAudit(backend.audit, _WORDS[batch.mode], backend.engine.state)
         self._waiting: list[tuple[int, Reservation, float, Record | None]] = []
 
     def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:

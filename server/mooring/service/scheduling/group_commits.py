@@ -20,6 +20,7 @@ from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.groups import group_answer
 from mooring.service.wire.objects import pod_reference, status_message
 from mooring.service.wire.outcomes import failed_status, held_outcome, outcome_of, outcome_word
+from mooring.serving.access.access import asking_client
 from mooring_client.v1 import scheduling_service_pb2 as pb
 
 _WORDS: Final = {
@@ -36,12 +37,12 @@ class GroupCommits:
         mode: Whether the pods are reserved or bound.
     """
 
-    def __init__(self, backend: Backend, mode: pb.CommitMode.ValueType, owner: str, seed: int) -> None:
+    def __init__(self, backend: Backend, mode: pb.CommitMode.ValueType, seed: int) -> None:
         self._backend = backend
         self._mode = mode
-        self._owner = owner
+        self._owner = asking_client().name
         self._seed = seed
-        self._audit = CommitAudit(backend.audit, _WORDS[mode], owner, backend.engine.state)
+        self._audit = CommitAudit(backend.audit, _WORDS[mode], backend.engine.state)
         self._groups = GroupCommitter(backend.engine, backend.committer)
 
     def commit(self, asked: AskedGroup, progress: Progress) -> pb.ScheduledGroup:

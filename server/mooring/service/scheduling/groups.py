@@ -26,7 +26,7 @@ from mooring_client.v1 import scheduling_service_pb2 as pb
 
 
 def schedule_groups(
-    backend: Backend, request: pb.ScheduleGroupsRequest, owner: str, progress: SlotProgress
+    backend: Backend, request: pb.ScheduleGroupsRequest, progress: SlotProgress
 ) -> pb.ScheduleGroupsResponse:
     """Decide about the groups in their order, and reserve or bind their pods if the call's mode says so.
     Raises MooringError if the request is wrong, or a decision failed.
@@ -34,7 +34,7 @@ def schedule_groups(
     mode = commit_mode(request)
     asked = list(_decoded(backend, request, progress))
     if asks_place(request) and backend.work is None:
-        commits = GroupCommits(backend, mode, owner, request.seed)
+        commits = GroupCommits(backend, mode, request.seed)
         answers = [commits.commit(one, progress) for one in asked]
     else:
         answers = _decided(backend, request, asked, progress)

@@ -22,10 +22,9 @@ NO_TURN = Status(Code.PENDING, ("the deadline passed before this pod's turn; sen
 class Schedule:
     """One call of Schedule. ``decide`` is for one thread at a time, ``unfinished`` for after a timeout."""
 
-    def __init__(self, backend: Backend, request: pb.ScheduleRequest, owner: str = "") -> None:
+    def __init__(self, backend: Backend, request: pb.ScheduleRequest) -> None:
         self._backend = backend
         self._request = request
-        self._owner = owner
         self._batch: Batch | None = None
         epoch = backend.engine.state.snapshot.nodes.epoch
         self._answer = AnswerColumns(include_ties=request.include_ties, epoch=epoch)
@@ -62,4 +61,4 @@ class Schedule:
             return DryRun(self._backend, batch, self._answer, seed)
         if self._backend.work is not None:
             return Placing(self._backend.work, batch, self._answer, seed)
-        return Committing(self._backend, batch, self._answer, seed, self._owner)
+        return Committing(self._backend, batch, self._answer, seed)

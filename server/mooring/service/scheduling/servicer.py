@@ -107,21 +107,19 @@ class SchedulingServicer(SchedulingServiceServicer):
             return self._in_session(
                 context, request, lambda there, *asked: PodQueries(there).normalize(*asked)
             )
-        return self._run(context, lambda progress: self._queries.normalize(request, progress))
+        return self._run(context, partial(self._queries.normalize, request))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
-        client, flights = asking_client().name, self._backend.in_flight
+        flights = self._backend.in_flight
         with nullcontext() if flights is None else flights.binding(request.pod.uid, request.node):
-            return self._commit(
-                context, lambda progress: commits.bind(self._backend, request, client, progress)
-            )
+            return self._commit(context, partial(commits.bind, self._backend, request))
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
         if request.session:
             return self._in_session(context, request, _schedule, placing=asks_place(request))
         if not asks_place(request):
             return _answered(self._begin_deciding(context, Schedule(self._backend, request).decide))
-        call = Schedule(self._backend, request, asking_client().name)
+        call = Schedule(self._backend, request)
         try:
             return self._commit(
                 context,
@@ -138,40 +136,30 @@ class SchedulingServicer(SchedulingServiceServicer):
         self, request: pb.ScheduleGroupsRequest, context: grpc.ServicerContext
     ) -> pb.ScheduleGroupsResponse:
         if request.session:
-            return self._in_session(context, request, _schedule_groups, placing=asks_place(request))
-        owner = asking_client().name
+            return self._in_session(context, request, schedule_groups, placing=asks_place(request))
         run = self._commit if asks_place(request) else self._run
-        return run(context, lambda progress: schedule_groups(self._backend, request, owner, progress))
+        return run(context, partial(schedule_groups, self._backend, request))
 
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainResponse:
         if request.session:
             return self._in_session(context, request, lambda there, *asked: PodQueries(there).explain(*asked))
-        return self._run(context, lambda progress: self._queries.explain(request, progress))
+        return self._run(context, partial(self._queries.explain, request))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
-        owner = asking_client().name
-        return self._commit(
-            context, lambda progress: commits.reserve(self._backend, request, owner, progress)
-        )
+        return self._commit(context, partial(commits.reserve, self._backend, request))
 
     def Unreserve(self, request: pb.UnreserveRequest, context: grpc.ServicerContext) -> pb.UnreserveResponse:
-        owner = asking_client().name
-        return self._commit_anyway(
-            context, lambda progress: commits.unreserve(self._backend, request, owner, progress)
-        )
+        return self._commit_anyway(context, partial(commits.unreserve, self._backend, request))
 
     def UnreserveMany(
         self, request: pb.UnreserveManyRequest, context: grpc.ServicerContext
     ) -> pb.UnreserveManyResponse:
-        owner = asking_client().name
-        return self._commit_anyway(
-            context, lambda progress: commits.unreserve_many(self._backend, request, owner, progress)
-        )
+        return self._commit_anyway(context, partial(commits.unreserve_many, self._backend, request))
 
     def ListReservations(
         self, request: pb.ListReservationsRequest, context: grpc.ServicerContext
     ) -> pb.ListReservationsResponse:
-        return commits.list_reservations(self._backend, request, asking_client().name)
+        return commits.list_reservations(self._backend, request)
 
     def FilterStream(
         self, request: pb.FilterStreamRequest, context: grpc.ServicerContext
@@ -194,7 +182,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
         if request.session:
             return self._in_session(context, request, preempt)
-        return self._run(context, lambda progress: preempt(self._backend, request, progress))
+        return self._run(context, partial(preempt, self._backend, request))
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
         """Run ``work`` in a slot."""
@@ -326,12 +314,6 @@ def _score(there: Backend, request: pb.ScoreRequest, progress: SlotProgress) -> 
 
 def _schedule(there: Backend, request: pb.ScheduleRequest, progress: SlotProgress) -> pb.ScheduleResponse:
     return decided(Schedule(there, request).decide(progress))
-
-
-def _schedule_groups(
-    there: Backend, request: pb.ScheduleGroupsRequest, progress: SlotProgress
-) -> pb.ScheduleGroupsResponse:
-    return schedule_groups(there, request, "", progress)
 
 
 def _answered(begun: Response | Callable[[], Response]) -> Response:
