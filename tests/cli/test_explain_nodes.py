@@ -45,7 +45,7 @@ def test_a_reason_is_one_row_with_its_count_and_the_closest_node(
     capsys: pytest.CaptureFixture[str], cluster: Path
 ) -> None:
     out = explain(capsys, cluster, "huge").out
-    closest = "needs 64 cpu, the empty node has 15.2 (ip-192-168-110-101)"
+    closest = "needs 64 cpu, but the whole node has 15.2 (ip-192-168-110-101)"
     row = next(line for line in out.splitlines() if "Insufficient cpu " in line)
     assert row.split(maxsplit=1)[0] == "2"
     assert closest in row
@@ -108,7 +108,7 @@ def test_what_is_lacking_is_counted(capsys: pytest.CaptureFixture[str], cluster:
     assert "node.kubernetes.io/unschedulable" not in result.out
     assert result.code == 3
     node = explain(capsys, cluster, "huge", "--node", SMALL)
-    assert "needs 64 cpu, the empty node has 4" in node.out
+    assert "needs 64 cpu, but the whole node has 4" in node.out
 
 
 def test_a_weight_that_is_said_to_win_wins_and_one_less_does_not(

@@ -83,7 +83,7 @@ def test_why_it_is_kept_back_and_what_would_be_but_for_that(
     [
         pytest.param([], "otherwise: selected: n1", id="whole"),
         pytest.param(["--node", "n1"], "n1: selected", id="node"),
-        pytest.param(["--node", "n2"], "needs 2 cpu, the empty node has 1", id="a node that rejects it"),
+        pytest.param(["--node", "n2"], "needs 2 cpu, but the whole node has 1", id="a node that rejects it"),
         pytest.param(["--what-would-it-take", "n1"], "n1 is selected already", id="what it takes"),
         pytest.param(["--what-would-it-take", "n2"], "request 1 cpu instead of 2", id="what else it takes"),
         pytest.param(["--compare", "n1,n2"], "n2: rejected: NodeResourcesFit: needs 2 cpu", id="compared"),

@@ -248,7 +248,7 @@ SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
             ],
             {"topologySpreadConstraints": [SPREAD]},
             (),
-            "1 matching pod in n1, the fewest are 0 in n2 (cordoned), which count since nodeTaintsPolicy is",
+            "n2 (cordoned) has the fewest, 0; it counts because nodeTaintsPolicy is",
             id="drain-in-progress",
         ),
         pytest.param(
@@ -266,7 +266,7 @@ SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
             [node_manifest("n1", taints=[SLA])],
             {"tolerations": [{**SLA, "operator": "Gt"}]},
             (),
-            "operator Gt counts for nothing unless the feature gate TaintTolerationComparisonOperators is on",
+            "operator Gt has no effect while the feature gate TaintTolerationComparisonOperators is off",
             id="gt-toleration",
         ),
         pytest.param(
@@ -284,14 +284,14 @@ SLA = {"key": "example.com/sla", "value": "900", "effect": "NoSchedule"}
             ],
             {"topologySpreadConstraints": [SPREAD]},
             (),
-            f"0 in cp-1 (tainted {CONTROL_PLANE}:NoSchedule), which count since nodeTaintsPolicy is Ignore",
+            f"cp-1 (tainted {CONTROL_PLANE}:NoSchedule) has the fewest, 0; it counts because",
             id="spread-counts-tainted-nodes",
         ),
         pytest.param(
             [node_manifest("n1", allocatable={"cpu": "4"}), rejections.GROWS],
             {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]},
             (),
-            "taken by default/grows (counts 3.8 since its resize is deferred; it has 1)",
+            "taken by default/grows (counts as 3.8 because its resize is deferred; it has 1)",
             id="deferred-resize",
         ),
         pytest.param(

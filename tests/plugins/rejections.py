@@ -247,7 +247,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "fit, the node is too small": (
         [node(allocatable=FOUR)],
         pod_manifest("p", requests={"memory": "9Gi"}),
-        ("NodeTooSmall", "memory", "needs 9Gi memory, the empty node has 8Gi", []),
+        ("NodeTooSmall", "memory", "needs 9Gi memory, but the whole node has 8Gi", []),
     ),
     "fit, not offered": (
         [node(allocatable=FOUR)],
@@ -257,7 +257,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "fit, too many pods": (
         [node(allocatable={**FOUR, "pods": "1"}), pod_manifest("a", node="n1")],
         pod_manifest("p"),
-        ("TooManyPods", "pods", "the node has 1 of at most 1 pods", ["default/a"]),
+        ("TooManyPods", "pods", "the node has 1 pod, and its limit is 1", ["default/a"]),
     ),
     "fit, a deferred resize": (
         [node(allocatable=FOUR), GROWS],
@@ -265,7 +265,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "InsufficientResource",
             "cpu",
-            "counts 3.8 since its resize is deferred; it has 1",
+            "counts as 3.8 because its resize is deferred; it has 1",
             ["default/grows"],
         ),
     ),
@@ -275,7 +275,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "InsufficientResource",
             "cpu",
-            "counts 3 for an init container that has ended; the others request 1",
+            "counts as 3 because of an init container that has ended; the others request 1",
             ["default/started"],
         ),
     ),
@@ -300,7 +300,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "TaintNotTolerated",
             "example.com/sla=900:NoSchedule",
-            "operator Gt counts for nothing unless the feature gate",
+            "operator Gt has no effect while the feature gate",
             [],
         ),
     ),
@@ -325,7 +325,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "NodeSelectorMismatch",
             "disk=ssd",
-            "the node selector asks for disk=ssd, the node has disk=hdd",
+            "the node selector asks for disk=ssd, but the node has disk=hdd",
             [],
         ),
     ),
@@ -342,7 +342,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "affinity, the condition that fails alone": (
         [node(labels={"disk": "hdd", "size": "9"})],
         required(("disk", "In", ["hdd"]), ("size", "Gt", ["9"])),
-        ("NodeAffinityMismatch", "size Gt 9", "asks for size Gt 9, the node has size=9", []),
+        ("NodeAffinityMismatch", "size Gt 9", "asks for size above 9, but the node has size=9", []),
     ),
     "affinity, Exists": (
         [node()],
@@ -352,7 +352,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "affinity, a name": (
         [node()],
         named("n2"),
-        ("NodeAffinityMismatch", "metadata.name=n2", "the node has metadata.name=n1", []),
+        ("NodeAffinityMismatch", "metadata.name=n2", "asks for the node n2, but this is n1", []),
     ),
     "affinity, two names at once": (
         [node()],
@@ -430,7 +430,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "SpreadSkew",
             HOST,
-            "1 matching pod in n1, the fewest are 0 in n2 (cordoned), which count since",
+            "n1 has 1 matching pod, and n2 (cordoned) has the fewest, 0; it counts because",
             ["default/a", "n2"],
         ),
     ),
@@ -440,7 +440,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "SpreadSkew",
             HOST,
-            "0 in n2 (tainted maintenance:NoSchedule), which count since nodeTaintsPolicy is Ignore",
+            "n2 (tainted maintenance:NoSchedule) has the fewest, 0; it counts because nodeTaintsPolicy",
             ["default/a", "n2"],
         ),
     ),
@@ -462,7 +462,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             web("a", "n2"),
         ],
         spread(ZONE),
-        ("SpreadSkew", ZONE, "these are default/a on n2", ["default/a", "y"]),
+        ("SpreadSkew", ZONE, "matching pods: default/a on n2", ["default/a", "y"]),
     ),
     "spread, maxSkew 2": (
         [node(), node("n2", spec={"unschedulable": True}), web("a", "n1"), web("b", "n1")],
@@ -470,7 +470,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "SpreadSkew",
             HOST,
-            "maxSkew 2: 2 matching pods in n1, the fewest are 0 in n2 (cordoned)",
+            "maxSkew 2: n1 has 2 matching pods, and n2 (cordoned) has the fewest, 0",
             ["default/a", "default/b", "n2"],
         ),
     ),
@@ -485,14 +485,14 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "SpreadSkew",
             HOST,
-            "the fewest are 0 in n3; 1 domain doesn't count for its node affinity or taints: n2",
+            "n3 has the fewest, 0; n2 does not count because of node affinity or taints",
             ["default/a", "n3"],
         ),
     ),
     "near, no pod anywhere": (
         [node()],
         near({"app": "db"}),
-        ("PodAffinityNoMatch", "app=db", "no pod matches app=db on any node", []),
+        ("PodAffinityNoMatch", "app=db", "no pod on any node matches app=db", []),
     ),
     "near, on another node": (
         [node(), node("n2", spec={"unschedulable": True}), web("a", "n2")],
@@ -500,7 +500,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "PodAffinityNotNear",
             "app=web",
-            f"no pod matches app=web in {HOST}=n1; there are default/a on n2",
+            f"no pod in {HOST}=n1 matches app=web, only others do: default/a on n2",
             ["default/a"],
         ),
     ),
@@ -525,7 +525,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "PodAntiAffinity",
             "app=web",
-            f"must not be near app=web, which is in {HOST}=n1; there are default/a",
+            f"must not be near pods that match app=web, and {HOST}=n1 has some: default/a",
             ["default/a"],
         ),
     ),
@@ -538,7 +538,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             },
         ],
         web("p", ""),
-        ("PodAntiAffinityOfOthers", HOST, f"pods in {HOST}=n1 have anti-affinity to this pod", ["default/a"]),
+        ("PodAntiAffinityOfOthers", HOST, f"pods in {HOST}=n1 must not be near this pod", ["default/a"]),
     ),
     "devices, in use": (
         [node(), *devices({"name": "gpu-0"}), claim("used", holds="gpu-0"), claim("mine")],
@@ -553,7 +553,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "devices, none there": (
         [node(), CLASS, claim("mine")],
         claiming("mine"),
-        ("DevicesUnmatched", "default/mine/r", "needs 1 device, the node has 0", []),
+        ("DevicesUnmatched", "default/mine/r", "needs 1 device, but the node has none", []),
     ),
     "a gate": (
         [node()],
@@ -601,14 +601,14 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "VolumeNodeAffinity",
             "pv-c",
-            f"volume pv-c of claim default/c is for nodes with {ZONE}=y, the node has {ZONE}=x",
+            f"volume pv-c of claim default/c is for nodes with {ZONE}=y, but the node has {ZONE}=x",
             [],
         ),
     ),
     "volume, the node has no such label": (
         [node(), *bound(zone="y")],
         with_volumes("c"),
-        ("VolumeNodeAffinity", "pv-c", f"the node has no {ZONE}", []),
+        ("VolumeNodeAffinity", "pv-c", f"the node has no label {ZONE}", []),
     ),
     "volumes, none of the class": (
         [node(), volume_claim(), LOCAL],
@@ -623,7 +623,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "volumes, too small": (
         [node(), volume_claim(), LOCAL, volume(size="1Mi")],
         with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "volume pv has 1Mi", []),
+        ("VolumeNotAvailable", "default/c", "volume pv has only 1Mi", []),
     ),
     "volumes, another access mode": (
         [node(), volume_claim(accessModes=["ReadWriteMany"]), LOCAL, volume()],
@@ -643,7 +643,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "volumes, outside the selector": (
         [node(), volume_claim(selector={"matchLabels": {"a": "b"}}), LOCAL, volume()],
         with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", "volume pv outside the selector", []),
+        ("VolumeNotAvailable", "default/c", "volume pv is outside the selector", []),
     ),
     "volumes, each for its own reason": (
         [
@@ -658,7 +658,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "VolumeNotAvailable",
             "default/c",
-            "of 3 volumes of the class 2 not reached from the node, 1 kept for default/other",
+            "3 volumes of the class can be used: not reached from the node (2), kept for default/other",
             [],
         ),
     ),
@@ -670,7 +670,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "volumes, made in another zone alone": (
         [IN_X, volume_claim(), storage_class(allowedTopologies=IN_Y_ALONE)],
         with_volumes("c"),
-        ("VolumeNotAvailable", "default/c", f"class wait makes volumes in {ZONE}=y alone", []),
+        ("VolumeNotAvailable", "default/c", f"class wait makes volumes only in {ZONE}=y", []),
     ),
     "volumes, being made for another node": (
         [node(), volume_claim(metadata=SELECTED), storage_class()],
@@ -683,7 +683,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "StorageExhausted",
             "wait",
-            "needs 2Gi of class wait, the largest that csi.example.com reports for the node is 1Gi",
+            "but the largest volume that csi.example.com can make for the node has 1Gi",
             [],
         ),
     ),
@@ -698,24 +698,24 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "VolumeZoneMismatch",
             "pv-c",
-            f"volume pv-c of claim default/c is in {ZONE}=y, the node has {ZONE}=x",
+            f"volume pv-c of claim default/c is in {ZONE}=y, but the node has {ZONE}=x",
             [],
         ),
     ),
     "zone, one of two": (
         [IN_X, *bound(**zoned("y__z"))],
         with_volumes("c"),
-        ("VolumeZoneMismatch", "pv-c", f"is in {ZONE}=y or z, the node has", []),
+        ("VolumeZoneMismatch", "pv-c", f"is in {ZONE}=y or z, but the node has", []),
     ),
     "zone, a label of old against one of today": (
         [IN_X, *bound(**zoned("y", BETA_ZONE))],
         with_volumes("c"),
-        ("VolumeZoneMismatch", "pv-c", f"is in {BETA_ZONE}=y, the node has {ZONE}=x", []),
+        ("VolumeZoneMismatch", "pv-c", f"is in {BETA_ZONE}=y, but the node has {ZONE}=x", []),
     ),
     "zone, the node has a zone and no region": (
         [IN_X, *bound(**zoned("south", REGION))],
         with_volumes("c"),
-        ("VolumeZoneMismatch", "pv-c", f"is in {REGION}=south, the node has no label {REGION}", []),
+        ("VolumeZoneMismatch", "pv-c", f"is in {REGION}=south, but the node has no label {REGION}", []),
     ),
     "zone, of the second claim": (
         [IN_X, *bound(**zoned("x")), *bound("d", **zoned("y"))],
@@ -728,14 +728,14 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "DiskInUse",
             "pd",
-            "disk pd is in use on the node, and not by all read-only; taken by default/a (read-only)",
+            "in use on the node, and not all pods mount it read-only; used by default/a (read-only)",
             ["default/a"],
         ),
     ),
     "disk, EBS, even read-only": (
         [node(), placed_pod("a", "n1", disk("awsElasticBlockStore", volumeID="vol-1", readOnly=True))],
         with_volumes(disk("awsElasticBlockStore", volumeID="vol-1", readOnly=True)),
-        ("DiskInUse", "vol-1", "disk vol-1 is in use on the node; taken by default/a", ["default/a"]),
+        ("DiskInUse", "vol-1", "disk vol-1 is in use on the node; used by default/a", ["default/a"]),
     ),
     "disk, iSCSI": (
         [
@@ -761,7 +761,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "ClaimInUse",
             "default/c",
-            "claim default/c is for one pod alone (ReadWriteOncePod); taken by default/a",
+            "claim default/c may be used by one pod only (ReadWriteOncePod); used by default/a",
             ["default/a"],
         ),
     ),
@@ -774,7 +774,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             volume(),
         ],
         with_volumes("c"),
-        ("ClaimInUse", "default/c", "taken by default/a on n2", ["default/a"]),
+        ("ClaimInUse", "default/c", "used by default/a on n2", ["default/a"]),
     ),
     "limit, reached by a pod": (
         [node(), csi_node("n1", csi_example_com=1), *bound("a"), *bound(), placed_pod("a", "n1", "a")],
@@ -782,7 +782,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "VolumeLimitReached",
             storage.DRIVER,
-            "needs 1 more of driver csi.example.com, which has 1 of at most 1 volumes; taken by default/a",
+            "1 more volume of driver csi.example.com, and the node has 1 of at most 1; taken by default/a",
             ["default/a"],
         ),
     ),
@@ -792,7 +792,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "VolumeLimitReached",
             storage.DRIVER,
-            "taken by handle-pv-a (attached, no pod here uses it)",
+            "taken by handle-pv-a (attached, but no pod here uses it)",
             ["handle-pv-a"],
         ),
     ),
@@ -807,17 +807,17 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             placed_pod("a", "n1", "a"),
         ],
         with_volumes("c", "d"),
-        ("VolumeLimitReached", storage.DRIVER, "needs 2 more of driver", ["default/a"]),
+        ("VolumeLimitReached", storage.DRIVER, "needs 2 more volumes of driver", ["default/a"]),
     ),
     "limit, two volumes where one fits": (
         [node(), csi_node("n1", csi_example_com=1), *bound(), *bound("d")],
         with_volumes("c", "d"),
-        ("VolumeLimitReached", storage.DRIVER, "has 0 of at most 1 volumes", []),
+        ("VolumeLimitReached", storage.DRIVER, "has 0 of at most 1", []),
     ),
     "limit, a volume that is to be made": (
         [node(), csi_node("n1", csi_example_com=0), volume_claim(), storage_class()],
         with_volumes("c"),
-        ("VolumeLimitReached", storage.DRIVER, "has 0 of at most 0 volumes", []),
+        ("VolumeLimitReached", storage.DRIVER, "and the node takes none", []),
     ),
     "driver, not on the node": (
         [node(), csi_node("n1", other=9), csi_driver(preventPodSchedulingIfMissing=True), *bound()],
@@ -825,7 +825,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
         (
             "VolumeDriverMissing",
             storage.DRIVER,
-            "CSI driver csi.example.com is not on the node, which has other",
+            "CSI driver csi.example.com is not installed on the node, which has other",
             [],
         ),
     ),
@@ -841,7 +841,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             requests={"cpu": "3500m"},
             spec={"initContainers": [{**INIT, "name": "side", "restartPolicy": "Always"}]},
         ),
-        ("NodeTooSmall", "cpu", "needs 6.5 cpu, the empty node has 4", []),
+        ("NodeTooSmall", "cpu", "needs 6.5 cpu, but the whole node has 4", []),
     ),
     "fit, the devices of a plugin are taken": (
         [
@@ -917,19 +917,24 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             web("a", "n1"),
         ],
         two_spreads(HOST, ZONE),
-        ("SpreadSkew", ZONE, "1 matching pod in x, the fewest are 0 in y (cordoned)", ["default/a", "y"]),
+        ("SpreadSkew", ZONE, "x has 1 matching pod, and y (cordoned) has the fewest, 0", ["default/a", "y"]),
     ),
     "spread, by an expression": (
         [node(), node("n2", spec={"unschedulable": True}), web("a", "n1")],
         spread(
             labelSelector={"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "api"]}]}
         ),
-        ("SpreadSkew", HOST, "1 matching pod in n1, the fewest are 0 in n2 (cordoned)", ["default/a", "n2"]),
+        (
+            "SpreadSkew",
+            HOST,
+            "n1 has 1 matching pod, and n2 (cordoned) has the fewest, 0",
+            ["default/a", "n2"],
+        ),
     ),
     "near, in another namespace": (
         [node(), web("a", "n1")],
         near_of("elsewhere"),
-        ("PodAffinityNoMatch", "app=web in elsewhere", "no pod matches app=web in elsewhere on any node", []),
+        ("PodAffinityNoMatch", "app=web in elsewhere", "no pod on any node matches app=web in elsewhere", []),
     ),
     "near, on another node of two zones": (
         [
@@ -938,7 +943,12 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             web("a", "n2"),
         ],
         near({"app": "web"}, key=ZONE),
-        ("PodAffinityNotNear", "app=web", f"in {ZONE}=x; there are default/a on n2", ["default/a"]),
+        (
+            "PodAffinityNotNear",
+            "app=web",
+            f"in {ZONE}=x matches app=web, only others do: default/a on n2",
+            ["default/a"],
+        ),
     ),
     "apart, by zone": (
         [
@@ -947,12 +957,12 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             web("a", "n2"),
         ],
         near({"app": "web"}, kind="podAntiAffinity", key=ZONE),
-        ("PodAntiAffinity", "app=web", f"which is in {ZONE}=x; there are default/a on n2", ["default/a"]),
+        ("PodAntiAffinity", "app=web", f"and {ZONE}=x has some: default/a on n2", ["default/a"]),
     ),
     "devices, two where one is": (
         [node(), *devices({"name": "gpu-0"}), claim("mine", count=2)],
         claiming("mine"),
-        ("DevicesUnmatched", "default/mine/r", "needs 2 devices, the node has 1", []),
+        ("DevicesUnmatched", "default/mine/r", "needs 2 devices, but the node has 1", []),
     ),
     "devices, tainted": (
         [
@@ -1037,7 +1047,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             placed_pod("a", "n1", "a"),
         ],
         with_volumes("c"),
-        ("VolumeLimitReached", storage.DRIVER, "has 1 of at most 1 volumes", ["default/a"]),
+        ("VolumeLimitReached", storage.DRIVER, "has 1 of at most 1", ["default/a"]),
     ),
     "feature, of an init container": (
         [node()],
@@ -1087,7 +1097,7 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
     "affinity, two terms": (
         [node(labels={HOST: "n1", "disk": "hdd", "size": "9"})],
         either(("disk", "In", ["ssd"]), ("size", "Gt", ["9"])),
-        ("NodeAffinityMismatch", "disk=ssd", "the nearest of the 2 terms of", []),
+        ("NodeAffinityMismatch", "disk=ssd", "the closest of the 2 terms of", []),
     ),
     "volumes, of another class": (
         [node(), volume_claim(), LOCAL, volume(storageClassName="other")],
@@ -1105,7 +1115,12 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             **(keyed := spread(matchLabelKeys=["hash"])),
             "metadata": {**keyed["metadata"], "labels": {"app": "web", "hash": "1"}},
         },
-        ("SpreadSkew", HOST, "1 matching pod in n1, the fewest are 0 in n2 (cordoned)", ["default/a", "n2"]),
+        (
+            "SpreadSkew",
+            HOST,
+            "n1 has 1 matching pod, and n2 (cordoned) has the fewest, 0",
+            ["default/a", "n2"],
+        ),
     ),
     "disk, of two pods": (
         [
@@ -1126,12 +1141,12 @@ _ROWS: dict[str, tuple[list[Manifest], Manifest, tuple[str, str, str, list[str]]
             placed_pod("b", "n1", "a"),
         ],
         with_volumes("c"),
-        ("VolumeLimitReached", storage.DRIVER, "has 1 of at most 1 volumes", ["default/a", "default/b"]),
+        ("VolumeLimitReached", storage.DRIVER, "has 1 of at most 1", ["default/a", "default/b"]),
     ),
     "apart, from one of two": (
         [node(), web("a", "n1"), pod_manifest("b", node="n1", labels={"app": "db"})],
         near({"app": "none"}, {"app": "db"}, kind="podAntiAffinity"),
-        ("PodAntiAffinity", "app=db", f"which is in {HOST}=n1; there are default/b", ["default/b"]),
+        ("PodAntiAffinity", "app=db", f"and {HOST}=n1 has some: default/b", ["default/b"]),
     ),
     "devices, no such claim": (
         [node()],
@@ -1234,7 +1249,7 @@ class Fact:
     @property
     def gates(self) -> Mapping[str, bool]:
         """The feature gates that it needs."""
-        comparing = "example.com/sla" in self.subject and "counts for nothing" not in self.said
+        comparing = "example.com/sla" in self.subject and "has no effect" not in self.said
         return {"TaintTolerationComparisonOperators": comparing}
 
     def check(self, document: Manifest) -> None:

@@ -19,10 +19,11 @@ from mooring.framework import (
     SubjectKind,
 )
 from mooring.framework.reason_codes import TEXTS, code_of
+from mooring.plugins.inter_pod_affinity import findings as affinity_findings
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 from mooring_client.v1 import findings_pb2
-from tests.plugins.rejections import FACTS, Fact, about
+from tests.plugins.rejections import FACTS, HOST, ZONE, Fact, about, near
 from tools.docs import reason_codes
 
 
@@ -55,7 +56,7 @@ NO_ROOM = {
         room("p", cpu="4", priority=9),
         (
             "PreemptionWithoutVictims",
-            "no pod there has a lower priority than 9; the pods are default/a (priority 9)",
+            "no pod there has a lower priority than 9; the pods there: default/a (priority 9)",
         ),
     ),
     "the less important are too small": (
@@ -63,31 +64,34 @@ NO_ROOM = {
         room("p", priority=9),
         (
             "PreemptionNotEnough",
-            "needs 2 cpu; 1 of 4 free; the pods are default/a (priority 99)",
+            "needs 2 cpu; 1 of 4 free; the pods there: default/a (priority 99)",
         ),
     ),
     "pods are not the cause": (
         [node_manifest("n1", taints=[{"key": "gpu", "effect": "NoSchedule"}]), room("a", "n1")],
         room("p", priority=9),
-        ("PreemptionNotHelpful", "TaintToleration rejects the pod whatever other pods leave"),
+        ("PreemptionNotHelpful", "TaintToleration would still reject the pod, whichever pods leave"),
     ),
     "another node violates no budget": (
         [N1, room("a", "n1", "4", labels={"app": "web"}), BUDGET, N2, room("b", "n2", "4", 8)],
         room("p", priority=9),
         (
             "PreemptionCostsMore",
-            "n2 is cleared instead: budget violations: 0, not 1; the pods are default/a (priority 0)",
+            "that violates fewer disruption budgets, 0 instead of 1; the pods there: default/a (priority 0)",
         ),
     ),
     "another node has a less important pod": (
         [N1, room("a", "n1", "4", 5), N2, room("b", "n2", "4", 4)],
         room("p", priority=9),
-        ("PreemptionCostsMore", "n2 is cleared instead: priority of the first victim: 4, not 5"),
+        (
+            "PreemptionCostsMore",
+            "n2 is cleared instead: its most important victim has priority 4 instead of 5",
+        ),
     ),
     "another node has fewer victims": (
         [N1, room("a", "n1"), room("c", "n1"), N2, room("b", "n2", "4")],
         room("p", cpu="4", priority=9),
-        ("PreemptionCostsMore", "n2 is cleared instead: victims: 1, not 2"),
+        ("PreemptionCostsMore", "n2 is cleared instead: it takes fewer victims, 1 instead of 2"),
     ),
     "the pod may not preempt": (
         [N1, room("a", "n1", "4")],
@@ -110,7 +114,7 @@ NO_ROOM = {
             ),
         ],
         room("p", priority=9, status={"nominatedNodeName": "n1"}),
-        ("PreemptionUnderWay", "pods that make room for it on n1 still terminate"),
+        ("PreemptionUnderWay", "the pods that make room for it on n1 are still terminating"),
     ),
 }
 
@@ -186,6 +190,42 @@ def test_it_is_said_why_a_group_waits(objects: list[dict[str, Any]], fact: tuple
     [finding] = [each for each in document["findings"] if each["kind"] == "PodGroup"]
     assert (finding["code"], finding["plugin"] != "", document["selected"]) == (code, True, None)
     assert text in finding["text"]
+
+
+APART = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "web"}}}
+AGAINST_WEB = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [APART]}}}
+
+
+@pytest.mark.parametrize(
+    ("pod", "finds"),
+    [
+        pytest.param(
+            near({"app": "web"}, kind="podAntiAffinity"), "pods_by_row", id="pods to stay away from"
+        ),
+        pytest.param(near({"app": "web"}, key=ZONE), "pods_by_row", id="pods to be near"),
+        pytest.param(pod_manifest("p", labels={"app": "web"}), "_opposing", id="pods that stay away"),
+    ],
+)
+def test_what_holds_for_all_nodes_is_found_once(
+    pod: dict[str, Any], finds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, find = list[object](), getattr(affinity_findings, finds)
+
+    def counted(*args: Any) -> object:
+        found.append(args)
+        return find(*args)
+
+    monkeypatch.setattr(affinity_findings, finds, counted)
+    names = [f"n{at}" for at in range(20)]
+    nodes = [node_manifest(name, labels={HOST: name, ZONE: "x"}, allocatable={"cpu": "1"}) for name in names]
+    away = node_manifest("away", labels={HOST: "away", ZONE: "y"}, spec={"unschedulable": True})
+    there = [
+        pod_manifest(f"on-{name}", node=name, labels={"app": "web"}, spec=AGAINST_WEB)
+        for name in (["away"] if pod["spec"].get("affinity", {}).get("podAffinity") else names)
+    ]
+    document = explain([*nodes, away, *there], pod)
+    assert all(list(about(document, name)) for name in names)
+    assert len(found) == 1
 
 
 class Quiet(FilterPlugin[None], Pure):

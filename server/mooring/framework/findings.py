@@ -5,12 +5,17 @@ Plugins make them in ``Plugin.explain``, for explanations alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any, TypeVar
 
+from mooring.framework.cycle_state import CycleState
+from mooring.framework.node_info import NodeInfo
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.reason_codes import ReasonCode, SubjectKind
+
+T = TypeVar("T")
 
 MOST_HOLDERS = 8
 """The holders that one finding names; the others are counted."""
@@ -20,12 +25,15 @@ _NAMED = 3
 
 
 _BY = {
-    SubjectKind.SPREAD_CONSTRAINT: "these are",
-    SubjectKind.POD_AFFINITY_TERM: "there are",
-    SubjectKind.POD_GROUP: "without a node are",
-    SubjectKind.VICTIM: "the pods are",
+    SubjectKind.SPREAD_CONSTRAINT: "; matching pods:",
+    SubjectKind.POD_AFFINITY_TERM: ":",
+    SubjectKind.POD_GROUP: "; without a node:",
+    SubjectKind.VICTIM: "; the pods there:",
+    SubjectKind.PORT: " by",
+    SubjectKind.VOLUME: "; used by",
+    SubjectKind.CLAIM: "; used by",
 }
-"""The words before holders, for kinds of subjects that pods do not take."""
+"""The words before holders, for kinds of subjects that pods do not take as an amount."""
 
 
 class HolderKind(Enum):
@@ -43,6 +51,32 @@ class HolderKind(Enum):
     def label(self) -> str:
         """The kind as documents write it, for example ``NominatedPod``."""
         return self.name.title().replace("_", "")
+
+
+class _Shared(dict[Hashable, Any]):
+    """What plugins found out for all nodes of one explanation; in its CycleState under this class."""
+
+    def clone(self) -> _Shared:
+        """Return an empty one: where pods are others, so are the facts."""
+        return _Shared()
+
+
+def shared(state: CycleState, key: Hashable, find: Callable[[], T]) -> T:
+    """Return ``find()``, which is called for the first node of an explanation and holds for all.
+
+    Args:
+        state: The state that ``Plugin.explain`` gets.
+        key: Stands for the fact among those of all plugins.
+        find: Finds it out; not from the node.
+    """
+    facts = state.get(_Shared, _Shared)
+    if facts is None:
+        facts = _Shared()
+        state.write(_Shared, facts)
+    if key not in facts:
+        facts[key] = find()
+    found: T = facts[key]
+    return found
 
 
 class NominatedPods(frozenset[str]):
@@ -153,8 +187,8 @@ class Finding:
             return self.message
         more = len(held) - _NAMED + self.other_holders
         named = ", ".join(each.text for each in held[:_NAMED])
-        word = _BY.get(self.kind, "taken by")
-        return f"{self.message}; {word} {named}{f' and {more} more' if more > 0 else ''}"
+        word = _BY.get(self.kind, "; taken by")
+        return f"{self.message}{word} {named}{f' and {more} more' if more > 0 else ''}"
 
     def by(self, plugin: str) -> Finding:
         """Return this finding as one of ``plugin``."""
@@ -165,6 +199,11 @@ class Finding:
         ordered = sorted(holders, key=lambda each: (-(each.amount or 0), each.name))
         rest = len(ordered) - MOST_HOLDERS
         return replace(self, holders=tuple(ordered[:MOST_HOLDERS]), other_holders=max(rest, 0))
+
+
+def seen_from(node: NodeInfo, holder: Holder) -> Holder:
+    """Return ``holder`` without its node if that is ``node``."""
+    return replace(holder, node="") if holder.node == node.name else holder
 
 
 def pod_holder(record: PodRecord, amount: int | None = None, note: str = "", node: str = "") -> Holder:

@@ -32,7 +32,7 @@ def obstacles(pod: Pod) -> Iterator[Finding]:
         yield Finding(
             ReasonCode.PREEMPTION_UNDER_WAY,
             nominated,
-            f"pods that make room for it on {nominated} still terminate",
+            f"the pods that make room for it on {nominated} are still terminating",
             node_change=f"wait until they have left {nominated}",
         )
 
@@ -96,9 +96,8 @@ class PreemptionFindings:
             code, (lack, amounts) = ReasonCode.PREEMPTION_NOT_ENOUGH, self._lack(row, status, staying)
             more = f" and {len(going) - _NAMED} more" if len(going) > _NAMED else ""
             pods = f"{', '.join(going[:_NAMED])}{more}"
-            said = (
-                f"there is no room without {pods} either, of a lower priority than {self._priority}: {lack}"
-            )
+            said = f"without {pods}, which {'has' if len(going) == 1 else 'have'} a lower priority than "
+            said += f"{self._priority}, there would still be too little room: {lack}"
         staying.sort(key=lambda record: (self._units.priority(record), record.name))
         holders = [
             pod_holder(each, None, f"priority {self._units.priority(each)}")
@@ -135,7 +134,11 @@ class PreemptionFindings:
 
 
 def _not_helpful(plugin: str) -> Finding:
-    said = f"{plugin} rejects the pod whatever other pods leave" if plugin else "the node was not evaluated"
+    said = (
+        f"{plugin} would still reject the pod, whichever pods leave"
+        if plugin
+        else "the node was not evaluated"
+    )
     return Finding(ReasonCode.PREEMPTION_NOT_HELPFUL, plugin, said)
 
 
@@ -154,13 +157,13 @@ def _difference(candidate: Candidate, best: Candidate) -> str:
     """Return the first point in which ``best`` costs less, in the order of kube-scheduler."""
     mine, theirs = cost_of(candidate), cost_of(best)
     if mine[0] != theirs[0]:
-        return f"budget violations: {theirs[0]:.0f}, not {mine[0]:.0f}"
+        return f"that violates fewer disruption budgets, {theirs[0]:.0f} instead of {mine[0]:.0f}"
     if mine[1] != theirs[1]:
-        return f"priority of the first victim: {theirs[1]:.0f}, not {mine[1]:.0f}"
+        return f"its most important victim has priority {theirs[1]:.0f} instead of {mine[1]:.0f}"
     if mine[2] != theirs[2] and mine[3] != theirs[3]:
-        return f"victims: {theirs[3]:.0f}, not {mine[3]:.0f}"
+        return f"it takes fewer victims, {theirs[3]:.0f} instead of {mine[3]:.0f}"
     if mine[2] != theirs[2]:
-        return "the victims' priorities add up to less"
+        return "the priorities of its victims add up to less"
     if mine[4:] != theirs[4:]:
-        return "the most important victims started later"
-    return "both cost the same"
+        return "its most important victims started later"
+    return "both cost the same, and it comes first"

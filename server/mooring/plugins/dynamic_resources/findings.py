@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
-from mooring.framework import Amounts, Finding, Holder, HolderKind, NodeInfo, ReasonCode
+from mooring.framework import (
+    Amounts,
+    CycleState,
+    Finding,
+    Holder,
+    HolderKind,
+    NodeInfo,
+    ReasonCode,
+    Snapshot,
+)
+from mooring.framework.findings import shared
 from mooring.framework.objects import ResourceClaim
 from mooring.framework.quantity import parse_quantity
 from mooring.framework.resources import amount
@@ -40,20 +51,25 @@ Fault = tuple[ReasonCode, str, Amounts | None]
 """Why a device can't be had: the code, the sentence, and the numbers."""
 
 
-def missing_devices(note: ClaimsState, reach: Reach, node: NodeInfo) -> Iterator[Finding]:
+Held = Mapping[tuple[str, str], Mapping[str, list[Holder]]]
+"""By driver and pool, and by device, the claims that have it."""
+
+
+def missing_devices(state: CycleState, note: ClaimsState, reach: Reach, node: NodeInfo) -> Iterator[Finding]:
     """Yield a finding for each request that gets too few devices on ``node``, the only one of ``reach``."""
     if note.pools is None or note.board is None:
         return
     pools = note.pools.reached(reach, 0, node.name)
-    searched = _Devices(pools, DeviceLedger(note.board.allocated, note.board, note.rules), note.rules)
+    held = shared(state, _held, partial(_held, node.snapshot))
+    searched = _Devices(pools, DeviceLedger(note.board.allocated, note.board, note.rules), note.rules, held)
     found = [
         finding
         for claim in note.to_allocate
         for request in claim.requests
-        if (finding := searched.request(claim, request.choices[0], node)) is not None
+        if (finding := searched.request(claim, request.choices[0])) is not None
     ]
     keys = ", ".join(claim.key for claim in note.to_allocate)
-    together = f"each request of {keys} finds devices, but they can't be had together"
+    together = f"each request of {keys} finds devices by itself, but no devices serve all of them"
     yield from found or [Finding(ReasonCode.DEVICES_NOT_ALLOCATED, keys, together)]
 
 
@@ -74,10 +90,11 @@ class _Devices:
         pools: list[DevicePool],
         ledger: DeviceLedger,
         rules: Rules,
+        held: Held,
     ) -> None:
-        self._pools, self._ledger, self._rules = pools, ledger, rules
+        self._pools, self._ledger, self._rules, self._held = pools, ledger, rules, held
 
-    def request(self, claim: ClaimToAllocate, choice: DeviceChoice, node: NodeInfo) -> Finding | None:
+    def request(self, claim: ClaimToAllocate, choice: DeviceChoice) -> Finding | None:
         """Return why ``choice`` gets too few devices; None if there are enough, each by itself."""
         faults: list[tuple[Fault, CandidateDevice]] = []
         fitting = count = 0
@@ -96,7 +113,7 @@ class _Devices:
             return Finding(
                 ReasonCode.DEVICES_UNMATCHED,
                 subject,
-                f"{what}: needs {_devices(choice.count)}, the node has {count}",
+                f"{what}: needs {_devices(choice.count)}, but the node has {count or 'none'}",
                 str(choice.count),
             )
         (code, said, amounts), nearest = min(faults, key=lambda each: _NEAREST_FIRST.index(each[0][0]))
@@ -110,7 +127,7 @@ class _Devices:
             amounts=amounts,
             pod_change="tolerate the taint in the claim" if code is ReasonCode.DEVICES_TAINTED else "",
             node_change=f"{_CHANGES[code]} {'/'.join(nearest.id)}" if code in _CHANGES else "",
-        ).held_by(_holders(code, alike, node))
+        ).held_by(self._holders(code, alike))
 
     @staticmethod
     def _others(count: int, alike: int) -> str:
@@ -141,6 +158,19 @@ class _Devices:
                     return ReasonCode.DEVICE_COUNTERS_SHORT, said, amounts
         return None if self._ledger.has_room(candidate, choice) else self._short(choice, candidate)
 
+    def _holders(self, code: ReasonCode, devices: list[CandidateDevice]) -> Iterator[Holder]:
+        """Yield the claims that have one of ``devices``; for counters, also other devices of their pools."""
+        if code in (ReasonCode.DEVICES_UNMATCHED, ReasonCode.DEVICES_TAINTED):
+            return
+        names: dict[tuple[str, str], set[str]] = {}
+        for driver, pool, device in (each.id for each in devices):
+            names.setdefault((driver, pool), set()).add(device)
+        by_pool = code is ReasonCode.DEVICE_COUNTERS_SHORT
+        for of_pool, wanted in names.items():
+            for name, holders in self._held.get(of_pool, {}).items():
+                if by_pool or name in wanted:
+                    yield from holders
+
     def _short(self, choice: DeviceChoice, candidate: CandidateDevice) -> Fault:
         named = f"device {candidate.id.device}"
         for name, asked in (choice.amounts or {}).items():
@@ -160,19 +190,13 @@ def _devices(count: int) -> str:
     return "1 device" if count == 1 else f"{count} devices"
 
 
-def _holders(code: ReasonCode, devices: list[CandidateDevice], node: NodeInfo) -> Iterator[Holder]:
-    """Yield the claims that have one of ``devices``; for counters, also other devices of their pools."""
-    by_pool = code is ReasonCode.DEVICE_COUNTERS_SHORT
-    wanted = {each.id[:2] if by_pool else tuple(each.id) for each in devices}
-    if code in (ReasonCode.DEVICES_UNMATCHED, ReasonCode.DEVICES_TAINTED):
-        return
-    for claim in node.snapshot.objects.all(ResourceClaim):
-        allocation = claim.status.allocation
+def _held(snapshot: Snapshot) -> Held:
+    found: dict[tuple[str, str], dict[str, list[Holder]]] = {}
+    for claim in snapshot.objects.all(ResourceClaim):
+        allocation, key = claim.status.allocation, f"{claim.metadata.namespace}/{claim.metadata.name}"
+        users = ", ".join(each.name for each in claim.status.reserved_for)
         for result in allocation.devices.results if allocation is not None else ():
-            held = (result.driver, result.pool, result.device)
-            if (held[:2] if by_pool else held) in wanted:
-                users = ", ".join(each.name for each in claim.status.reserved_for)
-                note = f"has {result.device}{f', used by {users}' if users else ''}"
-                yield Holder(
-                    HolderKind.RESOURCE_CLAIM, f"{claim.metadata.namespace}/{claim.metadata.name}", None, note
-                )
+            note = f"has {result.device}{f', used by {users}' if users else ''}"
+            by_device = found.setdefault((result.driver, result.pool), {})
+            by_device.setdefault(result.device, []).append(Holder(HolderKind.RESOURCE_CLAIM, key, None, note))
+    return found

@@ -249,7 +249,7 @@ class DynamicResources(
         reach = Reach(one_node(node.snapshot, node.name))
         if status.reasons == REASON_UNAVAILABLE.reasons:
             return list(bound_elsewhere(note, reach))
-        return list(missing_devices(note, reach, node))
+        return list(missing_devices(state, note, reach, node))
 
     def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         prepared = self.pre_filter(state, pod, nodes)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
-from mooring.framework import Finding, Holder, NodeInfo, Pod, ReasonCode, Snapshot
-from mooring.framework.findings import pod_holder
+from mooring.framework import CycleState, Finding, Holder, Int64s, NodeInfo, Pod, ReasonCode, Snapshot
+from mooring.framework.findings import pod_holder, seen_from, shared
 from mooring.framework.objects import LabelSelector, PodAffinityTerm
-from mooring.framework.pod_affinity import labelled
-from mooring.framework.pod_table import PodRecord
+from mooring.framework.pod_affinity import AffinityKey, labelled
 from mooring.kernels.arrays import ABSENT
 from mooring.plugins.inter_pod_affinity.filtering import AffinityCounts
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
@@ -19,25 +19,27 @@ _MOST_ROWS = 16
 """The nodes that are searched for pods."""
 
 
-def terms_in_the_way(counts: AffinityCounts, pod: Pod, node: NodeInfo) -> Iterator[Finding]:
+def terms_in_the_way(state: CycleState, pod: Pod, node: NodeInfo) -> Iterator[Finding]:
     """Yield the terms of ``pod``, and of pods that are placed, that keep it from ``node``."""
-    affinity = pod.spec.affinity
+    counts, affinity = state.read(AffinityCounts, AffinityCounts), pod.spec.affinity
     near = affinity.pod_affinity if affinity else None
     apart = affinity.pod_anti_affinity if affinity else None
-    yield from _Near(counts, node, near.required_during_scheduling_ignored_during_execution if near else ())()
+    wanted = near.required_during_scheduling_ignored_during_execution if near else ()
+    yield from _Near(state, counts, node, wanted)()
     written = apart.required_during_scheduling_ignored_during_execution if apart else ()
     for own, term in zip(counts.apart, written, strict=False):
-        yield from _apart(counts, own, term, node)
-    yield from _opposed(counts, pod, node)
+        yield from _apart(state, counts, own, term, node)
+    yield from _opposed(state, counts, pod, node)
 
 
 class _Near:
     """The pod's required affinity, on one node."""
 
-    def __init__(self, counts: AffinityCounts, node: NodeInfo, written: Sequence[PodAffinityTerm]) -> None:
-        self._counts, self._node, self._written = counts, node, written
+    def __init__(
+        self, state: CycleState, counts: AffinityCounts, node: NodeInfo, written: Sequence[PodAffinityTerm]
+    ) -> None:
+        self._state, self._counts, self._node, self._written = state, counts, node, written
         self._row = node.snapshot.nodes.index[node.name]
-        self._capacity = counts.topologies.capacity
 
     def __call__(self) -> Iterator[Finding]:
         terms = list(zip(self._counts.near, self._written, strict=False))
@@ -62,34 +64,34 @@ class _Near:
         return all(term.matches(meta.namespace, meta.labels) for term in self._counts.near)
 
     def _elsewhere(self, terms: Sequence[tuple[OwnTerm, PodAffinityTerm]]) -> Iterator[Finding]:
-        every = pods_by_row(self._counts.near, self._node.snapshot.pods.classes, self._capacity)
         for own, term in terms:
             count = self._counts.wanted[own.topology_key]
             domain = int(count.topology.ids[self._row])
             if domain == ABSENT or count.counts[domain]:
                 continue
             there = self._node.labels.get(own.topology_key, "")
-            matching = list(_pods(self._node.snapshot, every > 0, self._counts.near))
+            matching = self._matching(self._counts.near)
             yield _finding(
                 ReasonCode.POD_AFFINITY_NOT_NEAR,
                 term,
-                f"no pod matches {_text(term)} in {own.topology_key}={there}",
+                f"no pod in {own.topology_key}={there} matches {_text(term)}, only others do",
                 present=", ".join(dict.fromkeys(each.node for each in matching)),
                 node_change="place a matching pod there",
             ).held_by(matching)
 
     def _nowhere(self, terms: Sequence[tuple[OwnTerm, PodAffinityTerm]]) -> Iterator[Finding]:
-        classes, snapshot = self._node.snapshot.pods.classes, self._node.snapshot
-        alone = [pods_by_row((own,), classes, self._capacity) for own, _ in terms]
-        lacking = [term for (_, term), pods in zip(terms, alone, strict=True) if not pods.any()]
+        alone = [self._matching((own,)) for own, _ in terms]
+        lacking = [term for (_, term), pods in zip(terms, alone, strict=True) if not pods]
         for term in lacking:
-            said = f"no pod matches {_text(term)} on any node"
+            said = f"no pod on any node matches {_text(term)}"
             change = "create a pod that matches"
             yield _finding(ReasonCode.POD_AFFINITY_NO_MATCH, term, said, node_change=change)
         if lacking:
             return
-        found = [list(_pods(snapshot, pods > 0, (own,))) for (own, _), pods in zip(terms, alone, strict=True)]
-        each = ", ".join(f"{some[0].name} matches term {at}" for at, some in enumerate(found, 1) if some)
+        if len(terms) == 1:
+            yield from self._unlabelled(*terms[0], alone[0])
+            return
+        each = ", ".join(f"{some[0].name} matches term {at}" for at, some in enumerate(alone, 1))
         yield Finding(
             ReasonCode.POD_AFFINITY_NO_COMMON_MATCH,
             " and ".join(_text(term) for _, term in terms),
@@ -99,46 +101,93 @@ class _Near:
             node_change="give one pod the labels of all terms",
         )
 
+    def _matching(self, terms: Sequence[OwnTerm]) -> list[Holder]:
+        """Return pods that all ``terms`` match, wherever they are; none if there are none."""
 
-def _apart(counts: AffinityCounts, own: OwnTerm, term: PodAffinityTerm, node: NodeInfo) -> Iterator[Finding]:
+        def find() -> list[Holder]:
+            there = _matching_by_row(self._state, self._counts, terms, self._node.snapshot) > 0
+            return list(_pods(self._node.snapshot, there, terms))
+
+        return shared(self._state, (_Near, *terms), find)
+
+    def _unlabelled(self, own: OwnTerm, term: PodAffinityTerm, pods: Sequence[Holder]) -> Iterator[Finding]:
+        """Yield that the pods that match are in no domain, unless this node is in none."""
+        if self._counts.topologies[own.topology_key].ids[self._row] == ABSENT:
+            return
+        yield _finding(
+            ReasonCode.POD_AFFINITY_NOT_NEAR,
+            term,
+            f"pods that match {_text(term)} are only on nodes without the label {own.topology_key}",
+            node_change=f"label their nodes with {own.topology_key}",
+        ).held_by(pods)
+
+
+def _matching_by_row(
+    state: CycleState, counts: AffinityCounts, terms: Sequence[OwnTerm], snapshot: Snapshot
+) -> Int64s:
+    """int64[capacity]: how many pods that all ``terms`` match are on each row."""
+    find = partial(pods_by_row, terms, snapshot.pods.classes, counts.topologies.capacity)
+    return shared(state, (pods_by_row, *terms), find)
+
+
+def _apart(
+    state: CycleState, counts: AffinityCounts, own: OwnTerm, term: PodAffinityTerm, node: NodeInfo
+) -> Iterator[Finding]:
     topology, row = counts.topologies[own.topology_key], node.snapshot.nodes.index[node.name]
     domain = int(topology.ids[row])
     if domain == ABSENT:
         return
-    pods = pods_by_row((own,), node.snapshot.pods.classes, counts.topologies.capacity)
+    pods = _matching_by_row(state, counts, (own,), node.snapshot)
     here = (topology.ids == domain) & (pods > 0)
     if here.any():
         there = node.labels.get(own.topology_key, "")
-        said = f"must not be near {_text(term)}, which is in {own.topology_key}={there}"
+        said = f"must not be near pods that match {_text(term)}, and {own.topology_key}={there} has some"
+        find = partial(_pods, node.snapshot, here, (own,))
+        holders = shared(state, (_apart, own, domain), lambda: list(find()))
         yield _finding(
             ReasonCode.POD_ANTI_AFFINITY, term, said, node_change="move the matching pods away"
-        ).held_by(_pods(node.snapshot, here, (own,), node.name))
+        ).held_by(seen_from(node, each) for each in holders)
 
 
-def _opposed(counts: AffinityCounts, pod: Pod, node: NodeInfo) -> Iterator[Finding]:
-    subject, snapshot = labelled(pod, counts.labels), node.snapshot
-    row = snapshot.nodes.index[node.name]
-    for affinity in tuple(snapshot.pods.affinities.values()):
-        keys = dict(affinity.terms.required_anti.weights_about(subject, counts.topologies.keys))
-        for key in keys:
-            ids = counts.topologies[key].ids
-            rows = [each for each in affinity.counts if each < len(ids) and ids[each] == ids[row] != ABSENT]
+def _opposed(state: CycleState, counts: AffinityCounts, pod: Pod, node: NodeInfo) -> Iterator[Finding]:
+    snapshot, row = node.snapshot, node.snapshot.nodes.index[node.name]
+    for affinity, by_key in shared(state, _opposing, partial(_opposing, counts, pod, snapshot)):
+        for key, by_domain in by_key.items():
+            domain = int(counts.topologies[key].ids[row])
+            rows = by_domain.get(domain, ()) if domain != ABSENT else ()
             holders = [
-                _holder(record, snapshot, each, node.name)
+                seen_from(node, pod_holder(record, node=snapshot.nodes.names[each]))
                 for each in rows[:_MOST_ROWS]
                 for record in snapshot.pods.records_on(each)
-                if record.kind.affinity_key == affinity.key
+                if record.kind.affinity_key == affinity
             ]
             if rows:
                 there = node.labels.get(key, "")
                 yield Finding(
                     ReasonCode.POD_ANTI_AFFINITY_OF_OTHERS,
                     key,
-                    f"pods in {key}={there} have anti-affinity to this pod",
+                    f"pods in {key}={there} must not be near this pod",
                     present=f"{key}={there}",
                     pod_change="change the labels that their terms match",
                     node_change="move these pods away",
                 ).held_by(holders)
+
+
+def _opposing(
+    counts: AffinityCounts, pod: Pod, snapshot: Snapshot
+) -> list[tuple[AffinityKey, dict[str, dict[int, list[int]]]]]:
+    """Return the affinities with terms against ``pod``, each with the rows of its pods by key and domain."""
+    subject, found = labelled(pod, counts.labels), []
+    for affinity in tuple(snapshot.pods.affinities.values()):
+        by_key: dict[str, dict[int, list[int]]] = {}
+        for key in dict(affinity.terms.required_anti.weights_about(subject, counts.topologies.keys)):
+            ids = counts.topologies[key].ids
+            for row in tuple(affinity.counts):
+                if row < len(ids):
+                    by_key.setdefault(key, {}).setdefault(int(ids[row]), []).append(row)
+        if by_key:
+            found.append((affinity.key, by_key))
+    return found
 
 
 def _finding(
@@ -148,19 +197,12 @@ def _finding(
     return Finding(code, _text(term), said, _text(term), present, pod_change=change, node_change=node_change)
 
 
-def _pods(
-    snapshot: Snapshot, where: np.ndarray, terms: Sequence[OwnTerm], here: str = ""
-) -> Iterator[Holder]:
+def _pods(snapshot: Snapshot, where: np.ndarray, terms: Sequence[OwnTerm]) -> Iterator[Holder]:
     for row in np.flatnonzero(where)[:_MOST_ROWS].tolist():
         for record in snapshot.pods.records_on(row):
             kind = record.kind
             if all(term.matches(kind.namespace, kind.labels) for term in terms):
-                yield _holder(record, snapshot, row, here)
-
-
-def _holder(record: PodRecord, snapshot: Snapshot, row: int, here: str) -> Holder:
-    name = snapshot.nodes.names[row]
-    return pod_holder(record, node="" if name == here else name)
+                yield pod_holder(record, node=snapshot.nodes.names[row])
 
 
 def _text(term: PodAffinityTerm) -> str:

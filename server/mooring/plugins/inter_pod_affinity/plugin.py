@@ -120,7 +120,7 @@ class InterPodAffinity(
         if node is None:
             said = "; ".join(self._terms(pod).errors)
             return [Finding(ReasonCode.POD_AFFINITY_INVALID, "", said, pod_change="correct the term")]
-        return list(terms_in_the_way(state.read(AffinityCounts, AffinityCounts), pod, node))
+        return list(terms_in_the_way(state, pod, node))
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         worth = state.get(Worth, Worth)

@@ -16,7 +16,7 @@ def mismatches(pod: Pod, required: NodeSelector | None, node: NodeInfo) -> Itera
             yield Finding(
                 ReasonCode.NODE_SELECTOR_MISMATCH,
                 f"{key}={value}",
-                f"the node selector asks for {key}={value}, {_has(key, node.node)}",
+                f"the node selector asks for {key}={value}, but {_has(key, node.node)}",
                 asked=f"{key}={value}",
                 present=_present(key, node.node),
                 pod_change=f"remove {key} from the node selector",
@@ -37,12 +37,13 @@ def affinity_mismatch(code: ReasonCode, whose: str, required: NodeSelector, node
     nearest = min(filter(None, terms), key=len, default=[])
     asked = " and ".join(condition_text(each) for each in nearest)
     keys = dict.fromkeys(each.key for each in nearest)
-    which = whose if len(terms) == 1 else f"the nearest of the {len(terms)} terms of {whose}"
-    there = ", ".join(_has(key, node) for key in keys)
+    which = whose if len(terms) == 1 else f"the closest of the {len(terms)} terms of {whose}"
+    wanted = " and ".join(map(_wanted, nearest))
+    there = " and ".join(_has(key, node) for key in keys)
     yield Finding(
         code,
         asked,
-        f"{which} asks for {asked}, {there}"
+        f"{which} asks for {wanted}, but {there}"
         if nearest
         else f"{whose} has no condition, so it matches no node",
         asked=asked,
@@ -62,7 +63,7 @@ def conflict(required: NodeSelector) -> Finding:
     return Finding(
         ReasonCode.NODE_AFFINITY_CONFLICT,
         subject,
-        f"no node can meet {subject}",
+        f"no node can meet {subject} at once",
         asked=subject,
         pod_change="let each term name the nodes once",
     )
@@ -78,7 +79,26 @@ def condition_text(each: NodeSelectorRequirement) -> str:
     return f"{each.key} {each.operator} [{', '.join(each.values)}]"
 
 
+def _wanted(each: NodeSelectorRequirement) -> str:
+    """Return a condition in words."""
+    if each.key == NAME_FIELD and each.operator == "In":
+        return f"the node {' or '.join(each.values)}"
+    match each.operator:
+        case "Exists":
+            return f"the label {each.key}"
+        case "DoesNotExist":
+            return f"no label {each.key}"
+        case "In":
+            return f"{each.key}={' or '.join(each.values)}"
+        case "NotIn":
+            return f"another {each.key} than {' and '.join(each.values)}"
+        case _:
+            return f"{each.key} {'above' if each.operator == 'Gt' else 'below'} {', '.join(each.values)}"
+
+
 def _has(key: str, node: Node) -> str:
+    if key == NAME_FIELD:
+        return f"this is {node.metadata.name}"
     present = _present(key, node)
     return f"the node has {present}" if present else f"the node lacks the label {key}"
 

@@ -96,7 +96,9 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
         found = []
         for wanted in host_ports(pod.spec):
             users = [
-                pod_holder(record, note=_written(each)) for each, record in ports if _collide(wanted, each)
+                pod_holder(record, note="" if each == wanted else _written(each))
+                for each, record in ports
+                if _collide(wanted, each)
             ]
             if users:
                 finding = Finding(
@@ -104,7 +106,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
                     _written(wanted),
                     f"host port {_written(wanted)} is taken",
                     asked=_written(wanted),
-                    present=", ".join(dict.fromkeys(each.note for each in users)),
+                    present=", ".join(dict.fromkeys(each.note or _written(wanted) for each in users)),
                     pod_change="use another host port, or none",
                     node_change=f"remove {', '.join(each.name for each in users)} from the node",
                 )

@@ -43,17 +43,19 @@ _NEVER = (ReasonCode.RESOURCE_NOT_OFFERED, ReasonCode.NODE_TOO_SMALL)
 def _shortage(name: str, amounts: Amounts, kept: int) -> Finding:
     asked, limit = amount_text(name, amounts.asked), amount_text(name, amounts.limit)
     if name == PODS:
-        code, said = ReasonCode.TOO_MANY_PODS, f"the node has {amounts.taken} of at most {limit} pods"
+        has = "1 pod" if amounts.taken == 1 else f"{amounts.taken} pods"
+        code, said = ReasonCode.TOO_MANY_PODS, f"the node has {has}, and its limit is {limit}"
     elif not amounts.limit:
         code, said = ReasonCode.RESOURCE_NOT_OFFERED, f"needs {asked} {name}, which the node does not offer"
     elif amounts.limit < amounts.asked:
-        code, said = ReasonCode.NODE_TOO_SMALL, f"needs {asked} {name}, the empty node has {limit}"
+        code, said = ReasonCode.NODE_TOO_SMALL, f"needs {asked} {name}, but the whole node has {limit}"
     else:
         free = amount_text(name, max(amounts.free + kept, 0))
         code, said = ReasonCode.INSUFFICIENT_RESOURCE, f"needs {asked} {name}; {free} of {limit} free"
         said += f", {amount_text(name, kept)} kept for nominated pods" if kept else ""
     missing = amount_text(name, min(amounts.asked, amounts.asked - amounts.free))
     fits = amounts.free > 0 and name != PODS
+    unit = "pod" if name == PODS and missing == "1" else name
     return Finding(
         code,
         name,
@@ -62,7 +64,7 @@ def _shortage(name: str, amounts: Amounts, kept: int) -> Finding:
         present=amount_text(name, amounts.free),
         amounts=amounts,
         pod_change=f"request at most {amount_text(name, amounts.free)} {name}" if fits else "",
-        node_change="" if code in _NEVER else f"free {missing} {name}",
+        node_change="" if code in _NEVER else f"free {missing} {unit}",
     )
 
 
@@ -87,14 +89,14 @@ def _holder(name: str, amount: int, record: PodRecord, rules: ResourceRules) -> 
     has = given_amounts(template).get(name, 0) if waiting else amount
     if waiting and has < amount:
         why = f"its resize is {(waiting.reason or 'pending').lower()}"
-        note = f"counts {counted} since {why}; it has {amount_text(name, has)}"
+        note = f"counts as {counted} because {why}; it has {amount_text(name, has)}"
         return Holder(HolderKind.DEFERRED_RESIZE, holder.name, amount, note)
     spec = template.spec
     if spec.init_containers and template.status.phase == "Running":
         lasting = tuple(each for each in spec.init_containers if each.restart_policy == "Always")
         rest = pod_usage(replace(template, spec=replace(spec, init_containers=lasting)), rules).request(name)
         if rest < amount:
-            note = f"counts {counted} for an init container that has ended; the others request "
+            note = f"counts as {counted} because of an init container that has ended; the others request "
             note += amount_text(name, rest)
             return Holder(HolderKind.FINISHED_INIT_CONTAINER, holder.name, amount, note)
     return Holder(holder.kind, holder.name, amount, counted)

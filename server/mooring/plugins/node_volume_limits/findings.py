@@ -32,19 +32,30 @@ def full_drivers(pod: Pod, node: NodeInfo, version: KubeVersion) -> Iterator[Fin
             if (count := list(volumes.values()).count(driver))
         ]
         unused = [
-            Holder(HolderKind.ATTACHMENT, name.removeprefix(f"{driver}/"), 1, "attached, no pod here uses it")
+            Holder(
+                HolderKind.ATTACHMENT, name.removeprefix(f"{driver}/"), 1, "attached, but no pod here uses it"
+            )
             for name in idle
         ]
         yield Finding(
             ReasonCode.VOLUME_LIMIT_REACHED,
             driver,
-            f"needs {len(new)} more of driver {driver}, which has {amounts.taken} of at most {limit} volumes",
-            asked=f"{len(new)} more volumes",
-            present=f"{amounts.taken} of {limit} volumes",
+            f"needs {_volumes(len(new), ' more')} of driver {driver}, and the node "
+            f"{f'has {amounts.taken} of at most {limit}' if limit else 'takes none'}",
+            asked=_volumes(len(new), " more"),
+            present=f"{amounts.taken} of {_volumes(limit)}",
             amounts=amounts,
-            pod_change=f"use at most {amounts.free} more volumes of {driver}" if amounts.free > 0 else "",
-            node_change=f"detach {amounts.asked - amounts.free} volumes of {driver}",
+            pod_change=f"use at most {_volumes(amounts.free, ' more')} of {driver}"
+            if amounts.free > 0
+            else "",
+            node_change=f"detach {_volumes(amounts.asked - amounts.free)} of {driver}"
+            if limit >= amounts.asked
+            else "",
         ).held_by([*holders, *unused])
+
+
+def _volumes(count: int, more: str = "") -> str:
+    return f"{count}{more} volume{'' if count == 1 else 's'}"
 
 
 def missing_driver(driver: str, node: NodeInfo) -> Finding:
@@ -54,7 +65,7 @@ def missing_driver(driver: str, node: NodeInfo) -> Finding:
     return Finding(
         ReasonCode.VOLUME_DRIVER_MISSING,
         driver,
-        f"CSI driver {driver} is not on the node, which has {installed or 'none'}",
+        f"CSI driver {driver} is not installed on the node, which has {installed or 'none'}",
         asked=driver,
         present=installed,
         node_change=f"install the CSI driver {driver} on the node",

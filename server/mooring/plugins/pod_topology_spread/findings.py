@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 
 import numpy as np
 
-from mooring.framework import Amounts, Bools, Finding, Holder, HolderKind, NodeInfo, NodeView, Pod, ReasonCode
-from mooring.framework.findings import pod_holder
+from mooring.framework import (
+    Amounts,
+    Bools,
+    CycleState,
+    Finding,
+    Holder,
+    HolderKind,
+    Int64s,
+    NodeInfo,
+    NodeView,
+    Pod,
+    ReasonCode,
+    Snapshot,
+)
+from mooring.framework.findings import MOST_HOLDERS, pod_holder, seen_from, shared
 from mooring.framework.taints import untolerated
 from mooring.kernels.arrays import ABSENT
 from mooring.plugins.pod_topology_spread.filtering import HardConstraint, HardCounts
@@ -16,10 +31,10 @@ _NAMED = 3
 """The domains that a sentence names."""
 
 
-def skews(counts: HardCounts, pod: Pod, node: NodeInfo, *, comparing: bool) -> Iterator[Finding]:
+def skews(state: CycleState, pod: Pod, node: NodeInfo, *, comparing: bool) -> Iterator[Finding]:
     """Yield a finding for each constraint that keeps ``pod`` from ``node``."""
-    row = node.snapshot.nodes.index[node.name]
-    for constraint in counts.constraints:
+    counts, row = state.read(HardCounts, HardCounts), node.snapshot.nodes.index[node.name]
+    for at, constraint in enumerate(counts.constraints):
         key, domain = constraint.rule.topology_key, int(constraint.pods.topology.ids[row])
         if domain == ABSENT:
             yield Finding(
@@ -30,7 +45,8 @@ def skews(counts: HardCounts, pod: Pod, node: NodeInfo, *, comparing: bool) -> I
                 node_change=f"label the node with {key}",
             )
         elif constraint.pods.counts[domain] > constraint.most():
-            yield _Skew(constraint, counts.namespace, pod, node, comparing).finding(domain)
+            find = partial(_Skew, constraint, counts.namespace, pod, node.snapshot, comparing)
+            yield shared(state, (_Skew, at), find).finding(node, domain)
 
 
 def _pods_text(count: int) -> str:
@@ -46,33 +62,41 @@ def _listed(domains: Sequence[Holder]) -> str:
 
 
 class _Skew:
-    """One constraint with too many pods in the domain of a node."""
+    """One constraint, by which some nodes are in a domain with too many pods."""
 
     def __init__(
-        self, constraint: HardConstraint, namespace: str, pod: Pod, node: NodeInfo, comparing: bool
+        self, constraint: HardConstraint, namespace: str, pod: Pod, snapshot: Snapshot, comparing: bool
     ) -> None:
         self._constraint, self._namespace = constraint, namespace
-        self._pod, self._node, self._comparing = pod, node, comparing
-        self._table = node.snapshot.nodes
+        self._pod, self._snapshot, self._comparing = pod, snapshot, comparing
+        self._table = snapshot.nodes
+        self._limit = constraint.most() + constraint.own
+        self._least = self._limit - constraint.rule.max_skew
+        self._holders: dict[int, list[Holder]] = {}
 
-    def finding(self, domain: int) -> Finding:
-        """Return the finding about ``domain``, which has too many pods."""
+    def finding(self, node: NodeInfo, domain: int) -> Finding:
+        """Return the finding about ``node``, whose ``domain`` has too many pods."""
         constraint, rule = self._constraint, self._constraint.rule
-        here, limit = int(constraint.pods.counts[domain]), constraint.most() + constraint.own
-        least = limit - rule.max_skew
-        emptiest = [self._domain(row, least) for row in constraint.emptiest()]
+        here, limit, least = int(constraint.pods.counts[domain]), self._limit, self._least
+        emptiest = self._emptiest
         names = _listed(emptiest)
-        there = self._value(self._table.index[self._node.name])
+        there = self._value(self._table.index[node.name])
         idle = bool(emptiest) and all(each.note for each in emptiest) and not rule.honors_taints
-        said = f"{rule.topology_key}, maxSkew {rule.max_skew}: {_pods_text(here)} in {there}, "
-        said += f"the fewest are {least} in {names}" if emptiest else "no domain counts"
-        if emptiest and int(constraint.pods.counts[constraint.domains].min()) != least:
-            said += f", since there are fewer domains than minDomains {rule.min_domains}"
+        said = f"{rule.topology_key} with maxSkew {rule.max_skew}: {there} has {_pods_text(here)}, "
+        if not emptiest:
+            said += "and no domain counts"
+        elif int(constraint.pods.counts[constraint.domains].min()) != least:
+            said += f"and the fewest count as {least} because there are fewer domains than "
+            said += f"minDomains {rule.min_domains}"
+        else:
+            said += f"and {names} {'has' if len(emptiest) == 1 else 'have'} the fewest, {least}"
         if idle:
-            said += ", which count since nodeTaintsPolicy is Ignore"
-        said += self._left_out()
+            said += (
+                f"; {'it counts' if len(emptiest) == 1 else 'they count'} because nodeTaintsPolicy is Ignore"
+            )
+        said += self._left_out
         change = f"set maxSkew to {here + constraint.own - least}"
-        return Finding(
+        finding = Finding(
             ReasonCode.SPREAD_SKEW,
             rule.topology_key,
             said,
@@ -81,7 +105,21 @@ class _Skew:
             amounts=Amounts(constraint.own, here, limit),
             pod_change="set nodeTaintsPolicy to Honor" if idle else change,
             node_change="let pods end there, or add room in the emptiest domains",
-        ).held_by([*emptiest, *self._pods(domain)])
+        )
+        if domain not in self._holders:
+            self._holders[domain] = sorted(self._pods(domain), key=lambda each: each.name)
+        pods = self._holders[domain]
+        finding = finding.held_by(
+            [*emptiest[:MOST_HOLDERS], *(seen_from(node, each) for each in pods[:MOST_HOLDERS])]
+        )
+        more = len(emptiest[MOST_HOLDERS:]) + len(pods[MOST_HOLDERS:])
+        return replace(finding, other_holders=finding.other_holders + more)
+
+    @cached_property
+    def _emptiest(self) -> list[Holder]:
+        """The domains with the fewest pods, by name."""
+        domains = [self._domain(row, self._least) for row in self._constraint.emptiest()]
+        return sorted(domains, key=lambda each: each.name)
 
     def _domain(self, row: int, count: int) -> Holder:
         """Return the domain of ``row`` as one to compare with, and why the pod can't go there."""
@@ -104,8 +142,9 @@ class _Skew:
         node = self._table.nodes[row]
         return node.metadata.labels.get(self._constraint.rule.topology_key, "") if node is not None else ""
 
+    @cached_property
     def _left_out(self) -> str:
-        """Return how many domains don't count, with the policies that leave them out."""
+        """Which domains do not count, with the policies that leave them out."""
         pods, counting = self._constraint.pods, self._constraint.pods.counting
         if counting is None:
             return ""
@@ -118,18 +157,21 @@ class _Skew:
         policies = {"node affinity": rule.honors_affinity, "taints": rule.honors_taints}
         why = " or ".join(name for name, honored in policies.items() if honored)
         named = ", ".join(self._value(int((ids == each).argmax())) for each in missing[:_NAMED].tolist())
-        counted = f"{len(missing)} domains don't count for their"
-        if len(missing) == 1:
-            counted = "1 domain doesn't count for its"
-        return f"; {counted} {why or 'missing labels'}: {named}"
+        named += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        do = "does" if len(missing) == 1 else "do"
+        return f"; {named} {do} not count because of {why or 'missing labels'}"
+
+    @cached_property
+    def _counts(self) -> Int64s:
+        """int64[capacity]: the matching pods on each row."""
+        ids = self._constraint.pods.topology.ids
+        return self._constraint.rule.by_row(self._namespace, self._snapshot.pods.classes, len(ids))
 
     def _pods(self, domain: int) -> Iterator[Holder]:
         rule, ids = self._constraint.rule, self._constraint.pods.topology.ids
-        counts = rule.by_row(self._namespace, self._node.snapshot.pods.classes, len(ids))
-        rows: Bools = (ids == domain) & (counts > 0)
+        rows: Bools = (ids == domain) & (self._counts > 0)
         for row in np.flatnonzero(rows)[:64].tolist():
-            info = NodeView(self._node.snapshot, np.array([row], np.int32)).info(row)
-            on = "" if info.name == self._node.name else info.name
+            info = NodeView(self._snapshot, np.array([row], np.int32)).info(row)
             for record in info.records:
                 if rule.counts(self._namespace, record.kind.class_key):
-                    yield pod_holder(record, node=on)
+                    yield pod_holder(record, node=info.name)

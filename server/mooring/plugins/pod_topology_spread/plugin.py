@@ -155,7 +155,7 @@ class PodTopologySpread(
     ) -> Sequence[Finding]:
         if node is None:
             return ()
-        return list(skews(state.read(HardCounts, HardCounts), pod, node, comparing=self._comparing))
+        return list(skews(state, pod, node, comparing=self._comparing))
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         counts = state.get(SoftCounts, SoftCounts)

@@ -41,7 +41,7 @@ def _misses(taint: Taint, tolerations: Collection[Toleration], *, comparing: boo
         elif each.operator in ("Gt", "Lt"):
             if not comparing:
                 gate = "TaintTolerationComparisonOperators"
-                yield f"operator {each.operator} counts for nothing unless the feature gate {gate} is on"
+                yield f"operator {each.operator} has no effect while the feature gate {gate} is off"
             else:
                 yield comparison_fault(each, taint)
         elif each.operator in ("", "Equal"):

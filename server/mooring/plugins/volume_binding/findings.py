@@ -71,12 +71,14 @@ def _out_of_reach(
     terms = selector.node_selector_terms if selector is not None else ()
     asked = " or ".join(" and ".join(map(condition_text, term.match_expressions)) for term in terms)
     keys = dict.fromkeys(each.key for term in terms for each in term.match_expressions)
-    present = ", ".join(f"{key}={node.labels[key]}" if key in node.labels else f"no {key}" for key in keys)
+    present = ", ".join(
+        f"{key}={node.labels[key]}" if key in node.labels else f"no label {key}" for key in keys
+    )
     name = volume.metadata.name
     return Finding(
         ReasonCode.VOLUME_NODE_AFFINITY,
         name,
-        f"volume {name} of claim {claim_key(claim)} is for nodes with {asked}, the node has {present}",
+        f"volume {name} of claim {claim_key(claim)} is for nodes with {asked}, but the node has {present}",
         asked=asked,
         present=present,
         pod_change="use a claim whose volume the node reaches",
@@ -107,7 +109,7 @@ def _not_made(claim: PersistentVolumeClaim, unmatched: str, view: NodeView) -> I
         return
     said = f"class {name} has no provisioner"
     if kind.provisioner not in ("", NO_PROVISIONER):
-        said = f"class {name} makes volumes in {_topologies(kind)} alone"
+        said = f"class {name} makes volumes only in {_topologies(kind)}"
     key, wanted = claim_key(claim), _wanted(claim)
     yield Finding(
         ReasonCode.VOLUME_NOT_AVAILABLE,
@@ -128,13 +130,13 @@ def _exhausted(claim: PersistentVolumeClaim, kind: StorageClass, view: NodeView)
     ]
     asked, largest = size_of(claim.spec.resources.requests) // _NANO, max(sizes, default=0)
     fits = amount_text(MEMORY, max(largest, 0))
-    found = f"the largest that {driver} reports for the node is {fits}"
+    found = f"the largest volume that {driver} can make for the node has {fits}"
     if not sizes:
         found = f"{driver} reports no capacity for the node"
     return Finding(
         ReasonCode.STORAGE_EXHAUSTED,
         name,
-        f"claim {claim_key(claim)} needs {amount_text(MEMORY, asked)} of class {name}, {found}",
+        f"claim {claim_key(claim)} needs {amount_text(MEMORY, asked)} of class {name}, but {found}",
         asked=amount_text(MEMORY, asked),
         present=fits if sizes else "",
         amounts=Amounts(asked, 0, max(largest, 0)),
@@ -163,12 +165,12 @@ def _why_no_volume(claim: PersistentVolumeClaim, given: set[str], view: NodeView
     if not volumes:
         return f"there is no volume of class {name}"
     faults = Counter(_fault(volume, claim, given, view) for volume in sorted(volumes, key=_name))
-    counted = ", ".join(
-        f"{count} {text}" if len(volumes) > 1 else text for text, count in faults.most_common(3)
-    )
     if len(volumes) == 1:
-        return f"volume {volumes[0].metadata.name} {counted}"
-    return f"of {len(volumes)} volumes of the class {counted}"
+        (fault,) = faults
+        verb = "" if fault.startswith(("has ", "goes ")) else "is "
+        return f"volume {volumes[0].metadata.name} {verb}{fault}"
+    counted = ", ".join(f"{text} ({count})" for text, count in faults.most_common(3))
+    return f"none of the {len(volumes)} volumes of the class can be used: {counted}"
 
 
 def _name(volume: PersistentVolume) -> str:
@@ -184,7 +186,7 @@ def _fault(volume: PersistentVolume, claim: PersistentVolumeClaim, given: set[st
     faults = (
         (kept is not None and not mine, f"kept for {kept.namespace}/{kept.name}" if kept else ""),
         (volume.metadata.deletion_timestamp is not None, "being deleted"),
-        (not mine and volume.status.phase != "Available", f"is {volume.status.phase or 'not available'}"),
+        (not mine and volume.status.phase != "Available", volume.status.phase or "not available"),
         (not reaches(required_of(volume), view).all(), "not reached from the node"),
         (
             (spec.volume_mode or FILESYSTEM) != (wanted.volume_mode or FILESYSTEM),
@@ -199,7 +201,7 @@ def _fault(volume: PersistentVolume, claim: PersistentVolumeClaim, given: set[st
             (spec.volume_attributes_class_name or "") != (wanted.volume_attributes_class_name or ""),
             "has other attributes",
         ),
-        (size < size_of(wanted.resources.requests), f"has {amount_text(MEMORY, size // _NANO)}"),
+        (size < size_of(wanted.resources.requests), f"has only {amount_text(MEMORY, size // _NANO)}"),
         (volume.metadata.name in given, "goes to another claim of the pod"),
     )
-    return next((text for fails, text in faults if fails), "not usable")
+    return next((text for fails, text in faults if fails), "unusable")

@@ -25,7 +25,7 @@ def disks_in_use(pod: Pod, node: NodeInfo) -> Iterator[Finding]:
         yield Finding(
             ReasonCode.DISK_IN_USE,
             name,
-            f"disk {name} is in use on the node{', and not by all read-only' if shared else ''}",
+            f"disk {name} is in use on the node{', and not all pods mount it read-only' if shared else ''}",
             asked=f"{name}{', read-only' if read_only else ''}",
             pod_change="mount it read-only in all pods" if shared else "use another disk",
             node_change=f"remove {', '.join(dict.fromkeys(each.name for each in users))} from the node",
@@ -47,7 +47,7 @@ def claims_in_use(names: frozenset[str], pod: Pod, node: NodeInfo) -> Iterator[F
             yield Finding(
                 ReasonCode.CLAIM_IN_USE,
                 "/".join(key),
-                f"claim {'/'.join(key)} is for one pod alone (ReadWriteOncePod)",
+                f"claim {'/'.join(key)} may be used by one pod only (ReadWriteOncePod)",
                 asked="/".join(key),
                 pod_change="use another claim",
                 node_change=f"end {', '.join(each.name for each in users)}",

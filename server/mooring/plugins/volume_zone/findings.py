@@ -29,7 +29,7 @@ def wrong_zones(pod: Pod, node: NodeInfo) -> Iterator[Finding]:
                 ReasonCode.VOLUME_ZONE_MISMATCH,
                 volume.metadata.name,
                 f"volume {volume.metadata.name} of claim {claim_key(claim)} is in {asked}, "
-                f"the node has {present}",
+                f"but the node has {present}",
                 asked=asked,
                 present=present,
                 pod_change="use a claim with a volume in the node's zone",
