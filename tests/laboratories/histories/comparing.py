@@ -141,8 +141,15 @@ def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, ro
     """Return the verdicts of a full evaluation on ``rows``; the totals are those of the feasible ones among
     them.
     """
+    return recorded_verdicts(engine, state, pod, profile.as_written, rows)
+
+
+def recorded_verdicts(
+    engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Candidates
+) -> Verdicts:
+    """As ``verdicts``, but rules whose reads are found answer from what was recorded."""
     names = state.snapshot.nodes.names
-    found, _ = engine.evaluate(pod, profile.as_written, rows, state=state, run=_filtered_and_scored)
+    found, _ = engine.evaluate(pod, profile, rows, state=state, run=_filtered_and_scored)
     if not found.rejection.ok:
         return {names[row]: (found.rejection, None) for row in rows.rows(state)}
     codes = (found.statuses[code] for code in found.codes)

@@ -24,6 +24,7 @@ from tests.laboratories.histories.comparing import (
     from_scratch,
     in_full,
     is_cached,
+    recorded_verdicts,
     rows_of,
     verdicts,
 )
@@ -78,6 +79,9 @@ class InProcess:
             self._measure(aside)
         if dice.random() < 0.2:
             Measured.level = dice.randrange(20)
+        if self.setting.measures:
+            with suppress(PluginFailureError):
+                self._recorded(copy(dice))
         self._ask(dice, dice.choice((1, 2, 2, 3)))
 
     def _ask(self, dice: Random, count: int) -> None:
@@ -189,6 +193,17 @@ class InProcess:
             else [filtered.rejection] * len(expected)
         )
         check("reasons", reasons, [status for status, _ in expected.values()])
+
+    def _recorded(self, dice: Random) -> None:
+        """Compare the recorded answers of rules about all nodes with those of fresh calls."""
+        pod, _ = self._new(dice)
+        profile, other = self._profile(dice)
+        if profile.as_written is profile:
+            return
+        rows = rows_of(sorted(self.cluster.nodes))
+        found = recorded_verdicts(self.engine, self.state, pod, profile, rows)
+        full = verdicts(self.reference, self.state, pod, other, rows)
+        self.tally.looked("recorded", list(found.items()), list(full.items()))
 
     def _batch(self, dice: Random) -> None:
         """A dry run of several pods, each of which sees those before it."""

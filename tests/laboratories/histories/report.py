@@ -30,9 +30,10 @@ def show(console: Console, forms: Mapping[str, Form], now: Sequence[Played], eve
     console.print(table)
 
 
-def tell(console: Console, played: Played) -> None:
-    """A mismatch, and the command that plays it again."""
-    for line in (f"MISMATCH {played.mismatch}", f"  again: {played.again}"):
+def tell(console: Console, played: Played, *, rules: bool) -> None:
+    """Print a mismatch, and the command that plays it again: if each history had ``rules``, with them."""
+    again = f"{played.again}{' --rules' if rules else ''}"
+    for line in (f"MISMATCH {played.mismatch}", f"  again: {again}"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
