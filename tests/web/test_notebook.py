@@ -33,3 +33,15 @@ def test_it_is_shown_and_weighed_without_a_server(browser: Browser, tmp_path: Pa
     assert [url for url in asked if not url.startswith(("file:", "about:"))] == []
     assert page.frames[1].evaluate("window.hacked") is None
     page.close()
+
+
+def test_advice_comes_first(browser: Browser, tmp_path: Path) -> None:
+    taint = {"key": "gpu", "value": MARKUP, "effect": "NoSchedule"}
+    cluster = lab.load(objects=[node_manifest("a", spec={"taints": [taint]}), pod_manifest("web")])
+    file = tmp_path / "decision.html"
+    file.write_text(cluster.explain("web").show().html)
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    expect(page.get_by_text(f"→ tolerate gpu={MARKUP}:NoSchedule").first).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+    page.close()

@@ -45,6 +45,15 @@ def test_the_facets_are_in_the_url(page: Page) -> None:
     expect(page.get_by_text("No decision yet, or none that matches.")).to_be_visible()
 
 
+def test_the_first_click_after_typing_opens_a_decision(page: Page) -> None:
+    page.goto("#/decisions")
+    page.get_by_label("Pod", exact=True).press_sequentially("picky")
+    rows = page.get_by_role("grid", name=GRID).get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("default/picky")
+    rows.nth(1).get_by_role("link").first.click()
+    expect(page).to_have_url(re.compile(r"#/decisions/\d+$"))
+
+
 def test_a_link_has_its_filter(page: Page) -> None:
     page.goto("#/decisions?plugin=NodeAffinity")
     expect(page.get_by_label("Rejected by")).to_have_value("NodeAffinity")

@@ -99,7 +99,12 @@ class Cluster:
         pods = list(self._pods())
         found = explain_in(self._core.engine, pods, pod, profile=profile, seed=seed, cycle=cycle)
         key = f"{found.namespace}/{found.name}"
-        return Decision(found, lambda nodes: self.change(key, *nodes), lambda node: self.blame(key, node))
+        return Decision(
+            found,
+            lambda nodes: self.change(key, *nodes),
+            lambda node: self.blame(key, node),
+            lambda: self._futures.advice(key, profile),
+        )
 
     def capacity(
         self, *shapes: Mapping[str, Any], by_node: bool = False, limit: int = 0, seed: int = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -44,6 +45,7 @@ class Decision(Tabular):
         explanation: With all rejections.
         changes: Returns changes after which the pod fits on one of some nodes, none = any.
         blame: Returns what is to blame that the pod does not go to a node, "" = that it goes where it goes.
+        advise: Returns what would make the pod fit, as the page shows it; None = nothing is known.
     """
 
     def __init__(
@@ -51,9 +53,10 @@ class Decision(Tabular):
         explanation: Explanation,
         changes: Callable[[Sequence[str]], AnswerTable] | None = None,
         blame: Callable[[str], AnswerTable] | None = None,
+        advise: Callable[[], Mapping[str, Any] | None] | None = None,
     ) -> None:
         self._explanation = explanation
-        self._changes, self._blame = changes, blame
+        self._changes, self._blame, self._advise = changes, blame, advise
         self.document = explanation.document()
         """As ``mooring explain -o json`` prints it."""
 
@@ -169,8 +172,12 @@ class Decision(Tabular):
         return {**difference, "total": first["total"] - second["total"]}
 
     def show(self) -> DecisionView:
-        """Return all nodes and plugins as the page shows them: to sort, to compare, to weigh differently."""
-        return DecisionView.of(self._explanation)
+        """Return all nodes and plugins as the page shows them: to sort, to compare, to weigh differently.
+
+        Without a node, advice comes first: what would make the pod fit.
+        """
+        advice = self._advise() if self.node is None and self._advise is not None else None
+        return DecisionView.of(self._explanation, advice)
 
     def plot(self, most: int = SHOWN_NODES) -> alt.Chart:
         """Return a plot: the points that each plugin gives the best nodes.
@@ -285,8 +292,11 @@ _DOCUMENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{titl
 <mooring-decision></mooring-decision>
 <script type="module">{bundle}</script>
 <script type="module">
-document.querySelector("mooring-decision").columns =
-  Uint8Array.from(atob("{columns}"), (letter) => letter.charCodeAt(0)).buffer;
+const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+Object.assign(document.querySelector("mooring-decision"), {{
+  advice: JSON.parse(new TextDecoder().decode(bytes("{advice}"))) ?? undefined,
+  columns: bytes("{columns}").buffer,
+}});
 </script></html>"""  # noqa: E501 - a policy is one line
 
 FRAME_HEIGHT = 760
@@ -307,20 +317,25 @@ class DecisionView:
     html: str
 
     @classmethod
-    def of(cls, explanation: Explanation) -> DecisionView:
-        """Return the view of an explanation."""
+    def of(cls, explanation: Explanation, advice: Mapping[str, Any] | None = None) -> DecisionView:
+        """Return the view of an explanation, with advice as in ``Decision``."""
         listed = _Listed(explanation.nodes)
         response = to_response(explanation, listed, objects_pb2.Provenance(profile=explanation.profile))
-        columns = base64.b64encode(encode(response, {"made": "now"})).decode()
+        columns = _base64(encode(response, {"made": "now"}))
         bundle = (resources.files("mooring.web") / "static" / "page.js").read_text(encoding="utf-8")
         title = escape(f"{explanation.namespace}/{explanation.name}")
         # No text of the cluster's can end the script: base64 has no "<", and the bundle is ours.
-        return cls(_DOCUMENT.format(title=title, bundle=bundle, columns=columns))
+        said = _base64(json.dumps(advice).encode())
+        return cls(_DOCUMENT.format(title=title, bundle=bundle, columns=columns, advice=said))
 
     def _repr_html_(self) -> str:
         """Return the frame."""
         style = f"width:100%;height:{FRAME_HEIGHT}px;border:0;resize:vertical;overflow:auto"
         return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 class _Listed:

@@ -13,6 +13,7 @@ from mooring.app.what_if import Question, answered_over
 from mooring.framework import Node, Pod
 from mooring.framework.objects import Object
 from mooring.lab.frames import AnswerTable
+from mooring.sessions.change.advice import SECONDS
 from mooring_client.v1 import objects_pb2
 from mooring_client.v1 import simulation_service_pb2 as pb
 
@@ -99,6 +100,18 @@ class Futures:
         said = f"{pod}: {first or found.verdict.message or 'fits as it is'}"
         dtypes = {"option": "int64", "node": "str", "kind": "str", "change": "str"}
         return AnswerTable.of(said, dtypes, rows)
+
+    def advice(self, pod: str, profile: str) -> dict[str, Any] | None:
+        """Return the cheapest set of changes that a short search finds, as the page shows it; None = none."""
+        namespace, _, name = pod.rpartition("/")
+        reference = objects_pb2.PodReference(namespace=namespace, name=name)
+        request = pb.SuggestChangesRequest(pod=objects_pb2.PodSource(reference=reference), profile=profile)
+        request.time_limit.FromNanoseconds(int(SECONDS * 1e9))
+        found = self._ask(request)
+        if not found.options or not found.options[0].steps or found.preemption_node:
+            return None
+        first = found.options[0]
+        return {"text": first.text, "node": first.node, "complete": found.complete}
 
     def blame(self, pod: str, node: str, most: int, seed: int) -> AnswerTable:
         """As ``Cluster.blame``."""

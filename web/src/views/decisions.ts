@@ -103,7 +103,7 @@ export class Decisions extends LitElement {
           <mooring-copy .copies=${this.copies()}></mooring-copy>
         </div>
       </div>
-      <form class="row facets" @submit=${(event: Event) => event.preventDefault()} @change=${this.onFacet}>
+      <form class="row facets" @submit=${(event: Event) => event.preventDefault()} @input=${this.onFacet}>
         ${FACETS.map(
           ([name, title]) =>
             html`<label>${title}<input name=${name} autocomplete="off" spellcheck="false" .value=${this.query.get(name) ?? ""} /></label>`,
@@ -136,12 +136,12 @@ export class Decisions extends LitElement {
 
   private filter(): DecisionFilterJson {
     const filter: DecisionFilterJson = {};
-    const { query } = this;
-    for (const name of ["namespace", "pod", "node", "profile"] as const) if (query.get(name)) filter[name] = query.get(name)!;
-    if (/^\d+$/.test(query.get("margin") ?? "")) filter.maxMargin = query.get("margin")!;
-    if (query.get("selector")) filter.labelSelector = query.get("selector")!;
-    if (query.get("plugin")) filter.rejectingPlugin = query.get("plugin")!;
-    const result = RESULTS.find((one) => word(one, "DECISION_RESULT_") === query.get("result"));
+    const wanted = (name: string) => this.query.get(name)?.trim() ?? "";
+    for (const name of ["namespace", "pod", "node", "profile"] as const) if (wanted(name)) filter[name] = wanted(name);
+    if (/^\d+$/.test(wanted("margin"))) filter.maxMargin = wanted("margin");
+    if (wanted("selector")) filter.labelSelector = wanted("selector");
+    if (wanted("plugin")) filter.rejectingPlugin = wanted("plugin");
+    const result = RESULTS.find((one) => word(one, "DECISION_RESULT_") === wanted("result"));
     if (result) filter.results = [result];
     return filter;
   }
@@ -150,7 +150,7 @@ export class Decisions extends LitElement {
     this.abort.abort();
     this.abort = new AbortController();
     this.asked = this.query.toString();
-    [this.shown, this.waiting, this.missed, this.error, this.loaded] = [[], [], 0, undefined, false];
+    [this.waiting, this.missed, this.error] = [[], 0, undefined];
     void this.follow(this.abort.signal);
   }
 
@@ -161,8 +161,9 @@ export class Decisions extends LitElement {
       try {
         const answer = await this.ask(last, signal);
         if (last && answer.journalId !== last.journalId) return this.begin();
+        if (!last) this.shown = [];
+        this.add(answer.decisions ?? [], this.paused && last !== undefined);
         last = { ...answer, nextAfterSeq: this.goOn(answer) };
-        this.add(answer.decisions ?? []);
       } catch (error) {
         if (!signal.aborted) this.error = error as Error;
       }
@@ -184,12 +185,12 @@ export class Decisions extends LitElement {
     return String(Number(nextAfterSeq) + behind);
   }
 
-  private add(found: DecisionJson[]): void {
+  private add(found: DecisionJson[], later: boolean): void {
     this.loaded = true;
     this.error = undefined;
     if (!found.length) return;
     const newest = [...found].reverse();
-    if (this.paused) this.waiting = [...newest, ...this.waiting].slice(0, KEPT);
+    if (later) this.waiting = [...newest, ...this.waiting].slice(0, KEPT);
     else this.shown = [...newest, ...this.shown].slice(0, KEPT);
   }
 
@@ -205,7 +206,7 @@ export class Decisions extends LitElement {
 
   private readonly onFacet = (event: Event): void => {
     const { name, value } = event.target as HTMLInputElement;
-    refine({ [name]: value.trim() });
+    refine({ [name]: value });
   };
 }
 
