@@ -10,6 +10,7 @@ import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import Ready, call, serving, write_config, write_manifests
+from tests.fake_api_server import FakeApiServer
 
 SMALL: dict[str, Any] = {"cpu": "1", "memory": "1Gi", "pods": 10}
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]}
@@ -371,6 +372,36 @@ def test_a_namespace_takes_what_its_quotas_and_the_nodes_have_room_for(
     said = shown["default/one"]["namespaces"]["a"]
     assert (said["count"], f"ResourceQuota compute: {end}" == said["end"]) == (count, bool(end))
     assert f"{count} " in call(capsys, *words).out
+
+
+def test_the_quotas_of_a_live_cluster_are_read(
+    shapes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words: list[Any] = ["what-if", "capacity", "--shape", shapes, "--quota", "cluster", "-o", "json"]
+    with FakeApiServer() as fake:
+        fake.add(node_manifest("n1"), quota("a", {"pods": "10"}, {"pods": "9"}))
+        words += ["--kubeconfig", fake.kubeconfig(tmp_path / "kubeconfig")]
+        shown = {each["shape"]: each for each in call(capsys, *words).document}
+        fake.forbidden.add("resourcequotas")
+        rejected = call(capsys, *words)
+    assert shown["default/one"]["namespaces"]["a"] == {"count": 1, "end": "ResourceQuota compute: pods"}
+    assert (rejected.code, "resourcequotas" in rejected.err) == (1, True)
+
+
+def test_quotas_of_a_cluster_need_one(
+    cluster: Path, shapes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words: list[Any] = [
+        "what-if",
+        "capacity",
+        "--manifests",
+        cluster,
+        "--shape",
+        shapes,
+        "--quota",
+        "cluster",
+    ]
+    assert "--quota: cluster needs a live cluster" in call(capsys, *words).err
 
 
 def test_a_quota_without_status_is_rejected(

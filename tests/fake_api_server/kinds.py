@@ -34,6 +34,7 @@ KINDS = (
     Kind("v1", "persistentvolumes", "PersistentVolume", False),
     Kind("v1", "pods", "Pod", True),
     Kind("v1", "replicationcontrollers", "ReplicationController", True),
+    Kind("v1", "resourcequotas", "ResourceQuota", True),
     Kind("v1", "secrets", "Secret", True),
     Kind("v1", "services", "Service", True),
     Kind("apps/v1", "daemonsets", "DaemonSet", True),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from msgspec.structs import replace
 
+from mooring.cluster.api import ApiServer, failure
+from mooring.cluster.api.answers import DOCUMENT
 from mooring.cluster.manifests.documents import read_paths
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of, sequence
 from mooring.framework import Pod
@@ -15,6 +16,9 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Container
 from mooring.framework.pod_requests import NEWEST_RULES, pod_amounts
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceError, parse_amounts
+
+FROM_CLUSTER = "cluster"
+"""In place of a file: the quotas of the live cluster."""
 
 _ONE = 10**9
 _COUNTS = ("pods", "count/pods")
@@ -52,15 +56,30 @@ class NamespaceQuota:
         return min(found, default=(None, ""))
 
 
-def quotas_of(paths: Iterable[str | Path]) -> list[NamespaceQuota]:
-    """Return the quotas in files, as ``kubectl get resourcequotas -A -o yaml`` prints them. Raises
-    InvalidArgumentError if a file can't be read, has no quota, or a quota has no status.
+def quotas_of(paths: Iterable[str], cluster: object = None) -> list[NamespaceQuota]:
+    """Return the quotas in files, as ``kubectl get resourcequotas -A -o yaml`` prints them, or for
+    ``FROM_CLUSTER`` those of ``cluster``, if that is a live one. Raises InvalidArgumentError if a file can't
+    be read, there is no quota, or a quota has no status, and MooringError if the API server rejects it.
     """
-    files = list(paths)
-    found = [_quota(each.manifest, each.origin) for each in read_paths(files) if _is_quota(each.manifest)]
-    if not found:
-        raise InvalidArgumentError.at(", ".join(map(str, files)), "has no ResourceQuota")
+    names = list(paths)
+    found = [_quota(manifest, origin) for name in names for manifest, origin in _manifests(name, cluster)]
+    if names and not found:
+        raise InvalidArgumentError.at("--quota", f"{', '.join(names)} has no ResourceQuota")
     return found
+
+
+def _manifests(name: str, cluster: object) -> Iterator[tuple[Manifest, str]]:
+    """Yield the quotas that ``name`` stands for, each with its origin."""
+    if name != FROM_CLUSTER:
+        yield from ((each.manifest, each.origin) for each in read_paths([name]) if _is_quota(each.manifest))
+        return
+    if not isinstance(cluster, ApiServer):
+        text = f"{FROM_CLUSTER} needs a live cluster: give --kubeconfig FILE, or name a file"
+        raise InvalidArgumentError.at("--quota", text)
+    response = cluster.request("GET", "/api/v1/resourcequotas")
+    if not response.ok:
+        raise failure(response, "list resourcequotas")
+    yield from ((each, cluster.address) for each in response.decode(DOCUMENT)["items"])
 
 
 def admitted(quotas: Iterable[NamespaceQuota], pod: Pod) -> dict[str, tuple[int | None, str]]:

@@ -64,7 +64,7 @@ def _add_capacity(questions: Commands) -> None:
     flags.many("shape", "PATH", "a manifest with a pod, or with a workload that makes pods")
     flags.add("limit", "COUNT", "1000000", "count at most this many pods of a shape", positive)
     flags.switch("nodes", "print how many each node takes")
-    text = "ResourceQuotas; print how many each of their namespaces admits"
+    text = "ResourceQuotas, or cluster for those of the live one; print how many their namespaces admit"
     flags.many("quota", "PATH", text)
     _add_ignore_pending(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
@@ -135,7 +135,7 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     from mooring_client.v1 import simulation_service_pb2 as pb
 
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
-    shapes, quotas = shapes_of(args.shape, gates), quotas_of(args.quota) if args.quota else []
+    shapes, quotas = shapes_of(args.shape, gates), quotas_of(args.quota, args.manifests)
     request = pb.EstimateCapacityRequest(
         shapes=[objects_pb2.PodSource(object=sent(shape.pod)) for shape in shapes],
         profile=args.profile,
