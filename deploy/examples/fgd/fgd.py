@@ -121,20 +121,24 @@ class Fgd(PreFilterPlugin[FgdArgs], FilterPlugin[FgdArgs], ScorePlugin[FgdArgs],
             self._changed.append(row)
 
     def _rate(self, shape: Shape, nodes: NodeView) -> tuple[Int64s, Int64s]:
-        """int64[K] each: 0 to 100 for the best GPU of each node, and which one that is, or is the first."""
+        """int64[K] each: the points of the best GPU of each node, and which one that is, or is the first."""
         free, cpu = self._free[nodes.rows], nodes.allocatable("cpu") - nodes.requested("cpu")
-        before = self._fragments(free, cpu, nodes.rows)
+        before = self.cost(free, cpu, nodes.rows)
         best, gpus = np.full(len(nodes), -1), np.zeros(len(nodes), np.int64)
         for gpu in range(GPUS if shape.count == 1 else 1):
             at = np.flatnonzero(free[:, gpu] >= shape.milli) if shape.count == 1 else np.arange(len(nodes))
             left = free[at] - _taken(shape, free[at], np.full(len(at), gpu))
-            less = before[at] - self._fragments(left, cpu[at] - shape.cpu, nodes.rows[at])
-            rated = (100 / (1 + np.exp(-less / WHOLE))).astype(np.int64)
+            rated = self.points(before[at] - self.cost(left, cpu[at] - shape.cpu, nodes.rows[at]))
             better = rated > best[at]
             best[at[better]], gpus[at[better]] = rated[better], gpu
         return best, gpus
 
-    def _fragments(self, free: Int64s, cpu: Int64s, rows: Any) -> Any:
+    def points(self, saved: Any) -> Int64s:
+        """int64[K]: 0 to 100, for how much lower the ``cost`` of each node is with the pod."""
+        rated: Int64s = (100 / (1 + np.exp(-saved / WHOLE))).astype(np.int64)
+        return rated
+
+    def cost(self, free: Int64s, cpu: Int64s, rows: Any) -> Any:
         """float64[K]: how much of the free GPUs, int64[K, GPUS], a typical pod can't use on average."""
         usable = free[:, :, None] >= np.maximum(self._milli, 1)
         fits = (usable.sum(1) >= self._count) & (cpu[:, None] >= self._cpu) & self._usable[rows]

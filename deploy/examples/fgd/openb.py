@@ -77,11 +77,12 @@ def typical(pods: list[Row]) -> list[list[Any]]:
 
 def configuration(score: str, *arguments: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return a configuration with the rules of the trace that scores by one plugin."""
+    ledger = "PWR" if score == "PWR" else "FGD"
     enabled = {
-        "preFilter": ["NodeAffinity", "NodeResourcesFit", "FGD"],
-        "filter": ["NodeAffinity", "NodeResourcesFit", "FGD"],
+        "preFilter": ["NodeAffinity", "NodeResourcesFit", ledger],
+        "filter": ["NodeAffinity", "NodeResourcesFit", ledger],
         "score": [score],
-        "reserve": ["FGD"],
+        "reserve": [ledger],
     }
     points = {point: {"enabled": [{"name": name} for name in names]} for point, names in enabled.items()}
     points["multiPoint"] = {"disabled": [{"name": "*"}]}
@@ -101,6 +102,7 @@ def main(nodes: str, pods: str, directory: str) -> None:
     written = {
         "cluster.json": {"apiVersion": "v1", "kind": "List", "items": items},
         "FGD.json": configuration("FGD", arguments),
+        "PWR.json": configuration("PWR"),
         "AlphaEvolve.json": configuration("Residual", arguments),
         "BestFit.json": configuration("NodeResourcesFit", arguments, ("NodeResourcesFit", BEST_FIT)),
     }
