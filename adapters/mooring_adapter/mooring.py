@@ -13,13 +13,8 @@ import grpc
 from mooring.serving.calls.threads import waiting
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.serving.http.tls import channel_credentials
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring_client.v1.scheduling_service_pb2 import (
-    COMMIT_MODE_RESERVE,
-    PodColumns,
-    PodTemplate,
-    ScheduleRequest,
-)
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_client.v1.simulation_service_pb2 import CloseSessionRequest, OpenSessionRequest
 from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
@@ -114,7 +109,7 @@ class Asking:
     def place(
         self,
         session: str,
-        templates: Sequence[PodTemplate],
+        templates: Sequence[pb.PodTemplate],
         indices: Sequence[int],
         uids: Sequence[str],
         profile: str,
@@ -131,11 +126,11 @@ class Asking:
         Returns:
             Per pod, whether it has a node now.
         """
-        request = ScheduleRequest(
+        request = pb.ScheduleRequest(
             session=session,
             templates=templates,
-            pods=PodColumns(template_indices=indices, uids=uids),
+            pods=pb.PodColumns(template_indices=indices, uids=uids),
             profile=profile,
-            commit_mode=COMMIT_MODE_RESERVE,
+            commit_mode=pb.COMMIT_MODE_RESERVE,
         )
         return [verdict == 0 for verdict in self.call(self.scheduling.Schedule, request).pod_verdicts]

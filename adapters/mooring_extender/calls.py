@@ -12,12 +12,7 @@ from typing import Final, TypeVar
 
 import grpc
 
-from mooring_client.v1.scheduling_service_pb2 import (
-    FilterRequest,
-    FilterResponse,
-    ScoreRequest,
-    ScoreResponse,
-)
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_extender.client import Client
 from mooring_extender.failures import CallError, shortened
 from mooring_extender.node_table import NodeTable
@@ -27,8 +22,8 @@ log = logging.getLogger(__name__)
 
 LIST_SECONDS: Final = 5.0
 
-Request = TypeVar("Request", FilterRequest, ScoreRequest)
-Response = TypeVar("Response", FilterResponse, ScoreResponse)
+Request = TypeVar("Request", pb.FilterRequest, pb.ScoreRequest)
+Response = TypeVar("Response", pb.FilterResponse, pb.ScoreResponse)
 Seconds = Callable[[], float]
 """Gives how much time is left; raises CallError when there is none."""
 
@@ -41,11 +36,11 @@ class NodeQueryClient:
         self._table = NodeTable()
         self._following: asyncio.Task[None] | None = None
 
-    async def filter(self, request: FilterRequest, asked: Question, seconds: Seconds) -> FilterResponse:
+    async def filter(self, request: pb.FilterRequest, asked: Question, seconds: Seconds) -> pb.FilterResponse:
         """Call Filter with ``request`` about the nodes of ``asked``. Raises CallError."""
         return await self._ask(self._client.filter, request, asked, seconds)
 
-    async def score(self, request: ScoreRequest, asked: Question, seconds: Seconds) -> ScoreResponse:
+    async def score(self, request: pb.ScoreRequest, asked: Question, seconds: Seconds) -> pb.ScoreResponse:
         """Call Score with ``request`` about the nodes of ``asked``. Raises CallError."""
         return await self._ask(self._client.score, request, asked, seconds)
 
@@ -91,7 +86,7 @@ class NodeQueryClient:
             )
 
 
-def _select(asked: Question, request: FilterRequest | ScoreRequest) -> None:
+def _select(asked: Question, request: pb.FilterRequest | pb.ScoreRequest) -> None:
     """Choose the nodes of a question, in place: passing messages to constructors copies tens of megabytes."""
     if asked.items is None:
         request.nodes.joined_names = asked.names.joined

@@ -15,6 +15,7 @@ from mooring.serving.access.clients import on_behalf_of
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.http.tls import channel_credentials
 from mooring.tracing.spans import outgoing_headers
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.cluster_service_pb2 import (
     GetClusterInfoRequest,
     GetClusterInfoResponse,
@@ -24,16 +25,6 @@ from mooring_client.v1.cluster_service_pb2 import (
 from mooring_client.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring_client.v1.plugin_service_pb2 import ListProfilesRequest, ListProfilesResponse
 from mooring_client.v1.plugin_service_pb2_grpc import PluginServiceStub
-from mooring_client.v1.scheduling_service_pb2 import (
-    BindRequest,
-    BindResponse,
-    FilterRequest,
-    FilterResponse,
-    PreemptRequest,
-    PreemptResponse,
-    ScoreRequest,
-    ScoreResponse,
-)
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_extender.failures import CallError
 
@@ -60,16 +51,16 @@ class Client(Protocol):
     if there is no answer.
     """
 
-    async def filter(self, request: FilterRequest, seconds: float) -> FilterResponse:
+    async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
         """Call SchedulingService.Filter."""
 
-    async def score(self, request: ScoreRequest, seconds: float) -> ScoreResponse:
+    async def score(self, request: pb.ScoreRequest, seconds: float) -> pb.ScoreResponse:
         """Call SchedulingService.Score."""
 
-    async def bind(self, request: BindRequest, seconds: float) -> BindResponse:
+    async def bind(self, request: pb.BindRequest, seconds: float) -> pb.BindResponse:
         """Call SchedulingService.Bind."""
 
-    async def preempt(self, request: PreemptRequest, seconds: float) -> PreemptResponse:
+    async def preempt(self, request: pb.PreemptRequest, seconds: float) -> pb.PreemptResponse:
         """Call SchedulingService.Preempt."""
 
     async def profiles(self, seconds: float) -> ListProfilesResponse:
@@ -151,16 +142,16 @@ class GrpcClient:
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)
 
-    async def filter(self, request: FilterRequest, seconds: float) -> FilterResponse:
+    async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
         return await _call(self._scheduling.Filter, request, seconds, self._passed_on())
 
-    async def score(self, request: ScoreRequest, seconds: float) -> ScoreResponse:
+    async def score(self, request: pb.ScoreRequest, seconds: float) -> pb.ScoreResponse:
         return await _call(self._scheduling.Score, request, seconds, self._passed_on())
 
-    async def bind(self, request: BindRequest, seconds: float) -> BindResponse:
+    async def bind(self, request: pb.BindRequest, seconds: float) -> pb.BindResponse:
         return await _call(self._scheduling.Bind, request, seconds, self._passed_on())
 
-    async def preempt(self, request: PreemptRequest, seconds: float) -> PreemptResponse:
+    async def preempt(self, request: pb.PreemptRequest, seconds: float) -> pb.PreemptResponse:
         return await _call(self._scheduling.Preempt, request, seconds, self._passed_on())
 
     def _passed_on(self) -> Sequence[tuple[str, str]]:

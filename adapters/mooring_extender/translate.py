@@ -9,22 +9,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
-from mooring_client.v1.scheduling_service_pb2 import (
-    COMMIT_OUTCOME_ALREADY_BOUND,
-    COMMIT_OUTCOME_BOUND,
-    COMMIT_OUTCOME_LOCAL,
-    BindRequest,
-    BindResponse,
-    FilterRequest,
-    FilterResponse,
-    PreemptionCandidate,
-    PreemptionCandidates,
-    PreemptRequest,
-    PreemptResponse,
-    ScoreRequest,
-    ScoreResponse,
-)
 from mooring_client.v1.verdicts_pb2 import (
     VERDICT_CODE_ERROR,
     VERDICT_CODE_UNSCHEDULABLE,
@@ -54,14 +40,14 @@ class Filtered(msgspec.Struct, frozen=True):
     unresolvable: int = 0
 
 
-def filter_request(pod: bytes, profile: str, *, scores: bool = False) -> FilterRequest:
+def filter_request(pod: bytes, profile: str, *, scores: bool = False) -> pb.FilterRequest:
     """Return the Filter call for a filter call, still without its nodes; ``scores`` requests scores, too."""
-    return FilterRequest(
+    return pb.FilterRequest(
         pod=_pod_source(pod), profile=profile, include_totals=scores, in_scheduling_cycle=True
     )
 
 
-def filtered(asked: Question, response: FilterResponse) -> Filtered:
+def filtered(asked: Question, response: pb.FilterResponse) -> Filtered:
     """Return the answer to a filter call: the feasible nodes in the call's order, and why others are not.
 
     A node is Unschedulable (FailedNodes) or, for any other code, UnschedulableAndUnresolvable. Nodes are
@@ -84,7 +70,7 @@ def filtered(asked: Question, response: FilterResponse) -> Filtered:
     return Filtered(body, passed, len(failed), len(unresolvable))
 
 
-def scores_along(passed: Names, response: FilterResponse) -> Scores | None:
+def scores_along(passed: Names, response: pb.FilterResponse) -> Scores | None:
     """Return the scores that came with the answer to a filter question; None if there are none. Raises
     CallError if they do not fit the names that stay.
     """
@@ -93,12 +79,12 @@ def scores_along(passed: Names, response: FilterResponse) -> Scores | None:
     return Scores(passed, _totals(response, len(passed.listed)), response.weight_sum)
 
 
-def score_request(pod: bytes, profile: str) -> ScoreRequest:
+def score_request(pod: bytes, profile: str) -> pb.ScoreRequest:
     """Return the Score call for a prioritize question, still without its nodes."""
-    return ScoreRequest(pod=_pod_source(pod), profile=profile, include_totals=True, omit_plugins=True)
+    return pb.ScoreRequest(pod=_pod_source(pod), profile=profile, include_totals=True, omit_plugins=True)
 
 
-def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
+def host_priorities(asked: Question, response: pb.ScoreResponse) -> bytes:
     """Return the answer to a prioritize question, a HostPriorityList as JSON.
 
     Every known node has an entry, in the question's order; one that mooring does not know has none. Raises
@@ -113,29 +99,29 @@ def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
     return priorities(Scores(names, totals, response.weight_sum)) if names else b"[]"
 
 
-def bind_request(args: wire.ExtenderBindingArgs, profile: str) -> BindRequest:
+def bind_request(args: wire.ExtenderBindingArgs, profile: str) -> pb.BindRequest:
     """Return the Bind call for a bind order. ArgumentsError names the first field that is missing."""
     pod = PodReference(
         namespace=_required(args.pod_namespace, "PodNamespace"),
         name=_required(args.pod_name, "PodName"),
         uid=_required(args.pod_uid, "PodUID"),
     )
-    return BindRequest(pod=pod, node=_required(args.node, "Node"), profile=profile)
+    return pb.BindRequest(pod=pod, node=_required(args.node, "Node"), profile=profile)
 
 
-def bind_result(response: BindResponse) -> wire.ExtenderBindingResult:
+def bind_result(response: pb.BindResponse) -> wire.ExtenderBindingResult:
     """Return the answer to a bind order. Raises CallError if the API server does not have the binding:
     kube-scheduler must not think so.
     """
-    if response.outcome in {COMMIT_OUTCOME_BOUND, COMMIT_OUTCOME_ALREADY_BOUND}:
+    if response.outcome in {pb.COMMIT_OUTCOME_BOUND, pb.COMMIT_OUTCOME_ALREADY_BOUND}:
         return wire.ExtenderBindingResult()
-    if response.outcome == COMMIT_OUTCOME_LOCAL:
+    if response.outcome == pb.COMMIT_OUTCOME_LOCAL:
         text = "the pod is not bound: mooring has no API server; start it with --kubeconfig"
         raise CallError(grpc.StatusCode.FAILED_PRECONDITION, text)
     raise misfit(f"bind outcome {response.outcome}")
 
 
-def preempt_request(args: wire.ExtenderPreemptionArgs, profile: str) -> PreemptRequest:
+def preempt_request(args: wire.ExtenderPreemptionArgs, profile: str) -> pb.PreemptRequest:
     """Return the Preempt call for a preempt question. Raises ArgumentsError if there is no pod, or not
     exactly one of the two maps of victims.
     """
@@ -153,12 +139,12 @@ def preempt_request(args: wire.ExtenderPreemptionArgs, profile: str) -> PreemptR
         ]
     else:
         raise wire.ArgumentsError("exactly one of NodeNameToVictims and NodeNameToMetaVictims must be set")
-    return PreemptRequest(
-        pod=_pod_source(pod), profile=profile, candidates=PreemptionCandidates(candidates=candidates)
+    return pb.PreemptRequest(
+        pod=_pod_source(pod), profile=profile, candidates=pb.PreemptionCandidates(candidates=candidates)
     )
 
 
-def preempt_result(response: PreemptResponse) -> wire.ExtenderPreemptionResult:
+def preempt_result(response: pb.PreemptResponse) -> wire.ExtenderPreemptionResult:
     """Return the answer to a preempt question: victims by UID, whatever the question had."""
     return wire.ExtenderPreemptionResult(
         {
@@ -187,8 +173,8 @@ def _pod_by_uid(uid: str) -> PodSource:
 
 def _candidate(
     node: str, pods: list[PodSource], victims: wire.Victims | wire.MetaVictims
-) -> PreemptionCandidate:
-    return PreemptionCandidate(node=node, victims=pods, pdb_violation_count=victims.num_pdb_violations)
+) -> pb.PreemptionCandidate:
+    return pb.PreemptionCandidate(node=node, victims=pods, pdb_violation_count=victims.num_pdb_violations)
 
 
 def _filter_result(
@@ -233,7 +219,7 @@ def _verdict_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
     return indices if highest else None
 
 
-def _totals(response: FilterResponse | ScoreResponse, count: int) -> Int64s:
+def _totals(response: pb.FilterResponse | pb.ScoreResponse, count: int) -> Int64s:
     """int64[M]: one total per node, 0 for nodes without a score."""
     totals = np.array(response.totals if response.weight_sum else [0] * count, np.int64)
     if len(totals) != count:
