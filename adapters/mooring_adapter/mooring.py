@@ -114,14 +114,8 @@ class Asking:
         uids: Sequence[str],
         profile: str,
     ) -> Sequence[bool]:
-        """Place pods in a session, one after the other.
-
-        Args:
-            session: Its id.
-            templates: The form of pods.
-            indices: Per pod, its template.
-            uids: Per pod, a UID that nothing else in the session has.
-            profile: The profile; empty as SchedulingService says.
+        """Place pods in a session, one after the other. Each has a template by its index, and a UID that
+        nothing else in the session has.
 
         Returns:
             Per pod, whether it has a node now.

@@ -236,14 +236,8 @@ def read_name_list(names: Raw) -> list[str | None] | None:
 
 
 def limit_names(body: bytes, start: int = 0) -> None:
-    """Reject names that are too many before they are decoded.
-
-    Args:
-        body: a body that ends with a JSON array of names.
-        start: where the array begins, in bytes.
-
-    Raises:
-        ArgumentsError: there are more than MAX_NODES.
+    """Reject names that are too many before they are decoded. The body ends with a JSON array of names that
+    begins at byte ``start``. Raises ArgumentsError if there are more than MAX_NODES.
     """
     # A name, two quotes and a comma.
     if len(body) - start > 3 * MAX_NODES and body.count(b",", start) >= MAX_NODES:

@@ -178,13 +178,7 @@ def check(
 
 def parse_revoked(text: str, file: str) -> frozenset[str]:
     """Return the clients in a text, one a line: names with their types, or the ``sha256:`` of certificates.
-
-    Args:
-        text: The text.
-        file: Its name, for errors.
-
-    Raises:
-        InvalidArgumentError: A line is neither.
+    ``file`` is its name for errors. Raises InvalidArgumentError if a line is neither.
     """
     found, faults = set(), []
     for at, line in enumerate(text.splitlines(), 1):
@@ -215,14 +209,9 @@ class AccessFiles:
 
     @classmethod
     def of(cls, options: AccessOptions, api_server: Callable[[], ApiServer | None]) -> AccessFiles:
-        """Return the rules, their files read.
-
-        Args:
-            options: The flags.
-            api_server: Returns the server that reviews tokens and access; None = there is none.
-
-        Raises:
-            InvalidArgumentError: A file has faults, flags contradict each other, or an API server is missing.
+        """Return the rules, their files read. ``api_server`` returns the server that reviews tokens and
+        access; None = there is none. Raises InvalidArgumentError if a file has faults, flags contradict each
+        other, or an API server is missing.
         """
         if options.review and options.policy:
             raise InvalidArgumentError.at("--access-policy", "is not read in the authorization mode review")

@@ -52,10 +52,7 @@ def registry_of(options: EngineOptions) -> Registry:
 
 def read_text(file: str, *, pipe: bool = False) -> str:
     """Return the text of a file; of ``FILE#KEY`` that under a key of an object in it, such as a ConfigMap.
-
-    Args:
-        file: The file.
-        pipe: As of ``read_file``.
+    ``pipe`` as of ``read_file``.
 
     Raises:
         InvalidArgumentError: It can't be read, is too large, or is not text.

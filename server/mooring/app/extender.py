@@ -35,17 +35,9 @@ def extender_server(
     tracer: Tracer | None,
     over: Callable[[Access], Access],
 ) -> HttpServer:
-    """Return the adapter for this process, bound to its port.
-
-    Args:
-        options: Its settings.
-        servicers: Answer its calls.
-        tracer: Decides which calls are traced; None = none.
-        over: Returns the rule of a listener, given its rule without a policy.
-
-    Raises:
-        ListenError: The address is in use, can be reached by others and no flag allows that, or a file of its
-            certificate can't be used.
+    """Return the adapter for this process, bound to its port. ``over`` returns the rule of a listener, given
+    its rule without a policy. Raises ListenError if the address is in use, can be reached by others and no
+    flag allows that, or a file of its certificate can't be used.
     """
     files, address = options.certificate, options.listen
     host, port = split(address)

@@ -59,14 +59,9 @@ PAIR_NAME: Final = "kube-scheduler"
 
 
 def server_context(options: HttpsOptions, authorities: str = "") -> ssl.SSLContext:
-    """Return the context: the endpoint's certificate, and what it accepts from clients.
-
-    Args:
-        options: The certificate, and what limits versions and suites.
-        authorities: Certificates in PEM. A client may show one of theirs, and need not.
-
-    Raises:
-        InvalidArgumentError: A file can't be used, or no suite of ``--tls-cipher-suites`` can.
+    """Return the context: the endpoint's certificate, and what it accepts from clients. ``authorities`` are
+    certificates in PEM; a client may show one of theirs, and need not. Raises InvalidArgumentError if a file
+    can't be used, or no suite of ``--tls-cipher-suites`` can.
     """
     context = _with_certificate(options)
     if options.min_version:

@@ -146,14 +146,13 @@ class AccessOptions:
 
 @dataclass(frozen=True, slots=True)
 class ProcessOptions:
-    """What every process takes that decides and serves.
+    """The options of every process that decides and serves.
 
     Attributes:
         engine: Its engine.
         max_staleness: Seconds; nothing is committed on a state that is older.
         decisions: The memory of decisions.
         recording: Whether all is recorded.
-        audit: The audit log.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
         access: Who calls, and what they may.
     """

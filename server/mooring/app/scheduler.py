@@ -80,12 +80,8 @@ def run_scheduler(
     options: SchedulerOptions, stop: threading.Event, on_ready: Callable[[Mapping[str, str]], None]
 ) -> bool:
     """Schedule the pods of a live cluster until ``stop`` is set, which a lost lease and a failure do, too.
-
-    Args:
-        options: The options of the scheduler.
-        stop: Ends it.
-        on_ready: Called with the addresses by listener (telemetry, and grpc and health where they are
-            wanted), "" for none, once the state is complete.
+    ``on_ready`` is called once the state is complete, with the addresses by listener: telemetry, and grpc and
+    health if they are wanted; "" = none.
 
     Returns:
         Whether it ended on request; False when the lease was lost, or the scheduler failed.

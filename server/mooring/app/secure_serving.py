@@ -50,15 +50,8 @@ def endpoint(
     document: Callable[[], Mapping[str, Any]],
     kube_version: str,
 ) -> PageListener:
-    """Return the endpoint, listening.
-
-    Args:
-        options: Its address, its certificate, and its users' rights.
-        connection: The scheduler's API server, which authorizes users unless other servers are named.
-        probes: The answers of /healthz, /livez and /readyz.
-        metrics: The metrics.
-        document: Returns the configuration in force.
-        kube_version: The release that /statusz names.
+    """Return the endpoint, listening. The scheduler's ``connection`` authorizes users unless the options name
+    other servers.
 
     Raises:
         ListenError: The address is taken.

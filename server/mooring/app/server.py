@@ -82,13 +82,8 @@ MAX_OPEN_COMMITS = 256
 def serve(
     options: ServerOptions, stop: threading.Event, on_ready: Callable[[Mapping[str, str]], None]
 ) -> bool:
-    """Serve until ``stop`` is set, which a lost lease does, too.
-
-    Args:
-        options: The options of the server.
-        stop: Ends it.
-        on_ready: Called with the addresses by listener (grpc, extender, health, metrics) once all are
-            answered on.
+    """Serve until ``stop`` is set, which a lost lease does, too. ``on_ready`` is called with the addresses by
+    listener (grpc, extender, health, metrics) once all are answered on.
 
     Returns:
         Whether it ended on request; False when the lease was lost.

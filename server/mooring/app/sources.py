@@ -38,13 +38,8 @@ def kubeconfig_of(kubeconfig: str) -> str:
 
 def api_server_to_read(kubeconfig: str, context: str = "") -> ApiServer:
     """Return the API server of a file, else of the pod that this runs in, else of kubectl's own file.
-
-    Args:
-        kubeconfig: The file.
-        context: One of its contexts; "" = the current one.
-
-    Raises:
-        InvalidArgumentError: There is no such file or context, or it can't be used.
+    ``context`` is one of the file's contexts; "" = the current one. Raises InvalidArgumentError if there is
+    no such file or context, or it can't be used.
     """
     if not (kubeconfig or context) and in_pod():
         return ApiServer.in_cluster()

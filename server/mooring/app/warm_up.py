@@ -24,12 +24,7 @@ def warm_up(source: Source, state: State, stop: threading.Event) -> bool:
     """Do what would slow down decisions later, as soon as ``state`` is complete; return when it is done.
 
     Listed objects are frozen for the garbage collector, since most of them live as long as the process. Loops
-    are compiled in the background; numpy answers until then.
-
-    Args:
-        source: Fills the state.
-        state: The state of the decisions.
-        stop: Ends the wait for the first full load.
+    are compiled in the background; numpy answers until then. ``stop`` ends the wait for the first full load.
 
     Returns:
         Whether it was done; False when it was time to stop.

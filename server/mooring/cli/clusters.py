@@ -41,11 +41,8 @@ def choose_server(args: argparse.Namespace) -> None:
 
 
 def add_cluster(flags: Flags, *, server: bool = True) -> None:
-    """Add the flags that name the cluster; ``choose_cluster`` brings them together.
-
-    Args:
-        flags: The parser to which they are added.
-        server: Whether a running server is allowed, too.
+    """Add the flags that name the cluster; ``choose_cluster`` brings them together. With ``server`` a running
+    server is allowed, too.
     """
     flags = flags.group(CLUSTER)
     default = f"a server at {remote.DEFAULT_SERVER} if one answers, " if server else ""

@@ -303,7 +303,7 @@ def add_command(commands: Commands, name: str, text: str, examples: str = "") ->
 def add_deciding(flags: Flags, *, otherwise: str = "", stubs: bool = False) -> None:
     """Add the flags of every command that decides; ``add_release`` explains ``otherwise``.
 
-    With ``stubs`` the command goes on without unknown plugins if it is told to.
+    ``stubs`` adds ``--unknown-plugins``.
     """
     text = "KubeSchedulerConfiguration file; default: the default profile"
     flags.group(CONFIGURATION).add("config", "FILE", "", text)

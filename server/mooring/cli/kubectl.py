@@ -31,14 +31,8 @@ def flags_behind(words: Sequence[str]) -> list[str]:
 def choose_context(args: argparse.Namespace, *, asks: bool) -> str:
     """Return the source that the context names: the scheduler of mooring's chart, else the live cluster.
 
-    The context's namespace becomes the one of a command whose flags name none.
-
-    Args:
-        args: The parsed arguments.
-        asks: Whether the command can ask a running server.
-
-    Raises:
-        InvalidArgumentError: The kubeconfig can't be used.
+    The context's namespace becomes the one of a command whose flags name none. ``asks`` says whether the
+    command can ask a running server. Raises InvalidArgumentError if the kubeconfig can't be used.
     """
     from mooring.app.contexts import namespace_of, scheduler_pod
     from mooring.app.sources import api_server_to_read, kubeconfig_of

@@ -1,4 +1,4 @@
-"""Flags of processes that serve: of what they remember, record, audit and trace, and of who may call."""
+"""Flags of processes that serve: for the journal, recordings, the audit log, traces and clients' rights."""
 
 from __future__ import annotations
 
@@ -31,10 +31,8 @@ def add_process(flags: Flags) -> None:
 
 
 def process_options(args: argparse.Namespace, options: tuple[Option, ...]) -> ProcessOptions:
-    """Return the options from the flags of ``add_process`` and ``add_deciding``.
-
-    Raises:
-        InvalidArgumentError: A flag needs another one.
+    """Return the options from the flags of ``add_process`` and ``add_deciding``. Raises InvalidArgumentError
+    if a flag needs another one.
     """
     return ProcessOptions(
         engine=engine_options(args, options),

@@ -47,13 +47,8 @@ def advise_on_gates(gates: Gates) -> Iterator[str]:
 def advise(
     document: Mapping[str, Any], written: KubeSchedulerConfiguration, catalog: Catalog, *, scheduling: bool
 ) -> Iterator[str]:
-    """Yield one sentence for each thing to know.
-
-    Args:
-        document: The plain v1 document.
-        written: The same document, typed, without defaults.
-        catalog: The known plugins.
-        scheduling: Whether ``mooring scheduler`` asks, which acts on fields that nothing else acts on.
+    """Yield one sentence for each thing to know. ``written`` is the same document, typed, without defaults.
+    ``mooring scheduler`` (``scheduling``) acts on fields that nothing else acts on.
     """
     inert = [path for path in INERT_FIELDS if _has(document, path)]
     if inert:

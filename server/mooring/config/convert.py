@@ -14,12 +14,8 @@ from mooring.config.versions import as_v1
 
 
 def convert(text: str, catalog: Catalog) -> str:
-    """Return the v1 file that means what ``text`` meant to the release that read it.
-
-    Args:
-        text: YAML or JSON of a KubeSchedulerConfiguration of any version from v1beta1, or of a policy, or of
-            a ConfigMap with one of them.
-        catalog: The known plugins.
+    """Return the v1 file that means what ``text`` meant to the release that read it. The text is YAML or JSON
+    of a KubeSchedulerConfiguration from v1beta1 on, of a policy, or of a ConfigMap with one.
 
     Returns:
         YAML; comments at its head report omissions and new explicit values. Defaults that did not change

@@ -60,11 +60,8 @@ def default_plugins(catalog: Catalog, version: KubeVersion, gates: Gates) -> Map
 def with_defaults(
     document: KubeSchedulerConfiguration, plugins: Mapping[Section, PluginSet]
 ) -> KubeSchedulerConfiguration:
-    """Return the document with every default explicit.
-
-    Args:
-        document: The file as it was written.
-        plugins: The default sections of the wanted release.
+    """Return the document with every default explicit. ``plugins`` are the default sections of the wanted
+    release.
     """
     profiles = document.profiles or (ProfileStanza(),)
     if len(profiles) == 1 and profiles[0].scheduler_name is None:

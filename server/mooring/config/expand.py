@@ -57,11 +57,8 @@ def merge_sections(defaults: Sections, custom: Sections) -> dict[Section, Plugin
 
 
 def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugin, ...]]:
-    """Return the plugins of each point in the order in which they run.
-
-    Args:
-        sections: A profile's merged sections; names that the catalog lacks are passed over.
-        catalog: The known plugins.
+    """Return the plugins of each point in the order in which they run. ``sections`` are those of a profile,
+    merged; names that the catalog lacks are passed over.
 
     Returns:
         Every point of ``POINTS``. At a point, plugins that the point lists over multiPoint come first, then

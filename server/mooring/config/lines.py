@@ -18,11 +18,8 @@ def lines_of(text: str, paths: Iterable[str]) -> dict[str, int]:
     """Return the line, from 1 on, of each path that can be followed.
 
     A field that is missing is on the line of the object that lacks it. A path whose first step the file
-    doesn't have is left out: another version spells it otherwise.
-
-    Args:
-        text: YAML or JSON that can be read, with one configuration, by itself or in a ConfigMap.
-        paths: Field paths in the configuration, such as ``profiles[0].plugins.score``.
+    doesn't have is left out: another version spells it otherwise. The text can be read, and has one
+    configuration, by itself or in a ConfigMap. A path is such as ``profiles[0].plugins.score``.
     """
     try:
         documents = compose_documents(text)

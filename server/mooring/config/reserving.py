@@ -25,12 +25,9 @@ _PROFILE = re.compile(r"/profiles/([^/]+)/?$")
 def check_reserving(
     profiles: Sequence[EffectiveProfile], extenders: Sequence[ExtenderStanza], catalog: Catalog
 ) -> Iterator[FieldError]:
-    """Yield a fault for each profile that reserves what no extender will bind by it.
-
-    Args:
-        profiles: Those that the extenders ask. kube-scheduler reserves for its own plugins itself.
-        extenders: kube-scheduler's stanzas; none = mooring isn't called as an extender.
-        catalog: The known plugins.
+    """Yield a fault for each profile that reserves what no extender will bind by it. The extenders ask these
+    profiles; kube-scheduler reserves for its own plugins itself. Without stanzas mooring isn't called as an
+    extender.
     """
     for index, profile in enumerate(profiles):
         asking = [extender for extender in extenders if _asks(extender, profile.scheduler_name)]
@@ -48,11 +45,8 @@ def check_reserving(
 def check_ignored(
     profiles: Sequence[EffectiveProfile], extenders: Sequence[ExtenderStanza]
 ) -> Iterator[FieldError]:
-    """Yield a fault for each profile that counts what kube-scheduler ignores and no plugin reserves.
-
-    Args:
-        profiles: Those that the extenders ask.
-        extenders: kube-scheduler's stanzas.
+    """Yield a fault for each profile that counts what kube-scheduler ignores and no plugin reserves. The
+    extenders ask these profiles.
     """
     for resource in dict.fromkeys(ignored_resources(extenders)):
         counting = [profile for profile in profiles if _counts(profile, resource)]

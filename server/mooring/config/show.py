@@ -67,11 +67,8 @@ def resolved(configuration: Configuration) -> str:
 
 def in_force(configuration: Configuration, *, scheduling: bool) -> dict[str, Any]:
     """Return what of the effective configuration a running mooring acts on, as plain values; secrets are
-    hidden.
-
-    Args:
-        configuration: Its ``leader_election`` is that of the process, by whatever flags.
-        scheduling: Whether it is ``mooring scheduler``, which acts on fields that nothing else acts on.
+    hidden. The configuration's ``leader_election`` is that of the process, by whatever flags. ``scheduling``
+    says whether it is ``mooring scheduler``, which acts on fields that nothing else acts on.
     """
     document = plain(configuration.document, hide=True)
     for path in (*INERT_FIELDS, *(() if scheduling else SCHEDULER_FIELDS)):

@@ -88,11 +88,8 @@ def check_profile(profile: ProfileStanza, path: str, catalog: Catalog) -> Iterat
 def check_profiles(
     document: KubeSchedulerConfiguration, points: Sequence[Mapping[str, Sequence[EnabledPlugin]]]
 ) -> Iterator[FieldError]:
-    """Faults that only show once multiPoint is expanded.
-
-    Args:
-        document: The document with its defaults.
-        points: For each profile, the plugins by point.
+    """Faults that only show once multiPoint is expanded. The document has its defaults; ``points`` has the
+    plugins of each profile by point.
     """
     takes_over = bool(ignored_resources(document.extenders))
     for index, profile in enumerate(document.profiles):

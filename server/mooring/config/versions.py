@@ -44,13 +44,8 @@ _GONE_PLUGINS = {
 
 def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return a configuration of any known version as a v1 document, and what the user should know about that.
-
-    Args:
-        document: The plain document.
-        strict: Reject the versions that a current kube-scheduler rejects.
-
-    Raises:
-        ConfigError: this is not a KubeSchedulerConfiguration, or one that v1 cannot express.
+    With ``strict`` the versions that a current kube-scheduler rejects are rejected. Raises ConfigError if
+    this is not a KubeSchedulerConfiguration, or one that v1 cannot express.
     """
     if not isinstance(document, dict):
         raise ConfigError([FieldError("", f"a {KIND} is expected, a mapping with apiVersion and kind")])

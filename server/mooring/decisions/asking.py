@@ -115,14 +115,8 @@ def ask_about(
     progress: Progress | None = None,
     groups: DecidedGroups | None = None,
 ) -> PendingPod:
-    """Decide about a pod by itself in the cluster as it is now; nothing is changed.
-
-    Args:
-        engine: Decides.
-        pod: A pod without a node.
-        profile: The name of the profile; "" = the one that the pod names.
-        progress: Ends the work when the caller no longer waits.
-        groups: The groups that were decided on this state before.
+    """Decide about a pod by itself in the cluster as it is now; nothing is changed. ``groups`` has the groups
+    that were decided on this state before. ``profile`` "" = the one that the pod names.
     """
     try:
         asked = engine.profiles.of_pod(profile, pod)

@@ -88,14 +88,8 @@ class HttpClient:
 
     def open(self, message: bytes, connect_seconds: float, read_seconds: float) -> HttpConnection:
         """Send a request and return its connection once the answer has begun; the caller closes it.
-
-        Args:
-            message: All of the request.
-            connect_seconds: For each step of opening a connection.
-            read_seconds: The longest wait for any part of the answer.
-
-        Raises:
-            OSError: There was no answer.
+        ``connect_seconds`` count for each step of opening a connection, ``read_seconds`` for each part of the
+        answer. Raises OSError if there was no answer.
         """
         connection = self._connection(connect_seconds)
         try:

@@ -145,14 +145,8 @@ class Preemptions:
         plugin: str,
         failed: Callable[[], None],
     ) -> None:
-        """Begin to delete ``victims``, which ``plugin`` selected.
-
-        Args:
-            preemptor: The pod or group that takes their room.
-            node_name: Their node; ``CLUSTER`` for a group.
-            victims: Who goes.
-            plugin: Who says so.
-            failed: Called, in another thread, when some could not be deleted.
+        """Begin to delete ``victims``, which ``plugin`` selected. ``node_name`` is ``CLUSTER`` for a group.
+        ``failed`` is called, in another thread, when some could not be deleted.
         """
         staying = [pod for pod in victims if pod.metadata.deletion_timestamp is None]
         if not staying:

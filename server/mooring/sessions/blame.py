@@ -79,14 +79,8 @@ _DEFAULTS = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConf
 def other_rules(
     live: Live, work: Work, kube_version: str, gates: Mapping[str, bool], progress: Progress
 ) -> list[OtherRules]:
-    """Return what would decide with each gate switched back, and without the configuration.
-
-    Args:
-        live: Makes the engines.
-        work: The tree.
-        kube_version: The release that is followed.
-        gates: The gates that were switched.
-        progress: Says when to stop.
+    """Return what would decide with each gate switched back, and without the configuration. ``gates`` are
+    those that were switched.
     """
     by_default = Gates(KubeVersion.parse(kube_version))
     asked = {

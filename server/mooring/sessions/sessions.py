@@ -229,11 +229,7 @@ class Sessions:
     @contextmanager
     def working(self, session: Session, progress: Progress, brought: int = 0) -> Iterator[Work]:
         """Work on a session: what is changed in the block is its next version, or nothing if it raises.
-
-        Args:
-            session: The session.
-            progress: That of the call.
-            brought: Bytes of the objects that came with the changes.
+        ``brought`` counts the bytes of the objects that came with the changes.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.

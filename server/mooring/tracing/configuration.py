@@ -55,14 +55,8 @@ def read_configuration(file: str) -> TracingConfiguration:
 
 
 def tracer_of(file: str, service: str) -> Tracer | None:
-    """Return what traces as a file says; None without one.
-
-    Args:
-        file: The TracingConfiguration's file; "" = nothing is traced.
-        service: The name of this program.
-
-    Raises:
-        ValueError: The file can't be used, or the extra ``tracing`` is not installed.
+    """Return what traces as a file says; None without one. ``service`` is the name of this program. Raises
+    ValueError if the file can't be used, or the extra ``tracing`` is not installed.
     """
     if not file:
         return None

@@ -59,15 +59,9 @@ def check_rights(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def may(patient: Patient, attributes: Mapping[str, Any], user: str = "") -> bool:
-    """Return whether a user, by default the patient's, may do something.
-
-    Args:
-        patient: The cluster.
-        attributes: ``resourceAttributes`` or ``nonResourceAttributes`` of the review.
-        user: The user.
-
-    Raises:
-        MooringError: The API server does not say.
+    """Return whether a user, by default the patient's, may do something. ``attributes`` are
+    ``resourceAttributes`` or ``nonResourceAttributes`` of the review. Raises MooringError if the API server
+    does not say.
     """
     user = user or patient.user
     kind = "SubjectAccessReview" if user else "SelfSubjectAccessReview"

@@ -96,14 +96,8 @@ def preempting_by_pod(pod: bytes, victims: Mapping[str, tuple[Sequence[bytes], i
 
 
 def read_filter(body: bytes, *, by_name: bool) -> tuple[FilterAnswer, str]:
-    """Return the answer to filter, and the error in it, "" without one.
-
-    Args:
-        body: JSON.
-        by_name: The nodes were sent by name: names count, and whole nodes only without names.
-
-    Raises:
-        AnswerError: It is of another type.
+    """Return the answer to filter, and the error in it, "" without one. With ``by_name`` the nodes were sent
+    by name: names count, and whole nodes only without names. Raises AnswerError if it is of another type.
     """
     answer = _members(_document(body), "")
     names = _list(answer.get("nodenames"), "NodeNames")

@@ -70,12 +70,9 @@ def is_placement(change: StateChange) -> TypeGuard[PodRecordChange]:
 def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[ClusterEvent, ...]:
     """Return the events for the queue, each with one action.
 
-    An UPDATE_OTHER of a pod means that nothing changed that has a name of its own. Updates of a pod without
-    a node concern that pod alone; all other events concern every pod that waits.
-
-    Args:
-        change: The change, from ``as_scheduler_sees``.
-        gates: The release and its feature gates.
+    An UPDATE_OTHER of a pod means that nothing changed that has a name of its own. Updates of a pod without a
+    node concern that pod alone; all other events concern every pod that waits. The change comes from
+    ``as_scheduler_sees``.
     """
     if change.kind == "Pod":
         return tuple(_pod_events(change.old, change.new, gates))

@@ -237,12 +237,8 @@ class SchedulingQueue:
         """End the attempt of a popped group, after each of its pods was given back, ended or is being bound.
 
         What has no node waits with the group: for the next attempt at once after Success, with its turn if
-        pods of this attempt are among it; else until the group's backoff is over.
-
-        Args:
-            group: As it was popped.
-            status: How the attempt ended: Success, a rejection or an error.
-            pause: As ``Rejection.pause``.
+        pods of this attempt are among it; else until the group's backoff is over. ``status`` is Success, a
+        rejection or an error; ``pause`` is as in ``Rejection``.
         """
         with self._lock:
             self._gathering.end_attempt(group, status, pause, ATTEMPT_FAILED)
@@ -254,13 +250,8 @@ class SchedulingQueue:
         new: Any,
         only: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """Move the pods that an event may help, so that they are tried again.
-
-        Args:
-            event: The event.
-            old: The object before; None: it is new.
-            new: The object after; None: it is gone.
-            only: Which pods it concerns; None = all.
+        """Move the pods that an event may help, so that they are tried again. The object is new without an
+        ``old`` one, and gone without a ``new`` one. ``only`` says which pods the event concerns; None = all.
         """
         with self._lock:
             self._mover.move_interested(event, old, new, only)

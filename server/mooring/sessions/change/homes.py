@@ -45,11 +45,8 @@ class Homes:
         return self._with_room(base) != frozenset()
 
     def among(self, groups: Sequence[list[PodRecord]], count: int) -> list[list[PodRecord]]:
-        """Return which of these may find another node when ``count`` of all their pods leave.
-
-        Args:
-            groups: Pods; those of one kind and node together.
-            count: How many, at least one.
+        """Return which of these may find another node when ``count`` of all their pods leave. The pods of a
+        group are of one kind and node; ``count`` is 1 or more.
         """
         rows, room = self._emptied(groups, count - 1)
         fitting: dict[int, frozenset[int]] = {}

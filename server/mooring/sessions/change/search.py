@@ -113,11 +113,8 @@ class ChangeSearch:
     def run(
         self, kinds: frozenset[Kind] = ALL_KINDS, enough: Callable[[ChangeOption], bool] = lambda _: False
     ) -> NeededChanges:
-        """Return what would make the pod fit, by changes of these kinds.
-
-        Args:
-            kinds: The kinds.
-            enough: Whether an option is so easy that others are not looked for.
+        """Return what would make the pod fit, by changes of these kinds. ``enough`` says whether an option is
+        so easy that others are not looked for.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
