@@ -88,9 +88,8 @@ def _all_have(request: int, name: str, nodes: NodeView) -> bool:
 
 
 def _ignored(name: str, args: NodeResourcesFitArgs) -> bool:
-    if not is_extended_resource(name):
-        return False
-    return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
+    listed = name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
+    return listed and is_extended_resource(name)
 
 
 class _Shortages:
