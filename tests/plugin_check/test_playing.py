@@ -65,7 +65,10 @@ def test_what_the_text_does_not_show_is_caught_by_a_call() -> None:
     ("name", "remedy"),
     [
         pytest.param("Raises", playing.ANY_VALUE, id="raises on some nodes"),
-        pytest.param("NoStatus", playing.ANY_VALUE, id="no status"),
+        pytest.param("NoStatus", playing.STATUSES, id="no status"),
+        pytest.param("Marks", playing.READ_ONLY, id="changes the pod"),
+        pytest.param("MarksPurely", playing.READ_ONLY, id="changes the pod, though pure"),
+        pytest.param("Sets", playing.READ_ONLY, id="sets a field"),
         pytest.param("TooMuch", playing.IN_RANGE, id="score out of range"),
         pytest.param("Float", playing.IN_RANGE, id="score is no int"),
         pytest.param("Again", KEEP_IN_STATE, id="another answer each time"),

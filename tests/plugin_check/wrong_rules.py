@@ -40,6 +40,26 @@ class Raises(ScorePlugin[None]):
         return min(100, int(node.labels.get("load", "50")))  # raises
 
 
+class Marks(FilterPlugin[None]):
+    name = "Marks"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        pod.metadata.labels["seen"] = node.name  # type: ignore[index] # what is wrong with it
+        return SUCCESS
+
+
+class MarksPurely(Marks, Pure):
+    name = "MarksPurely"
+
+
+class Sets(FilterPlugin[None]):
+    name = "Sets"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        pod.spec.priority = 9  # type: ignore[misc] # what is wrong with it
+        return SUCCESS
+
+
 class TooMuch(ScorePlugin[None]):
     name = "TooMuch"
 

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from mooring.cluster.kinds import ClusterObject
@@ -75,6 +76,8 @@ DECLARED = "declare all that the answers depend on, or be Pure and declare nothi
 ADD_POD = "write add_pod and remove_pod: they keep what pre_filter wrote true while preemption tries pods"
 HINTS = "register the event in events_to_register, or leave that method out: every change counts then"
 ANY_VALUE = "answer for any value and for none: users write any text into labels and annotations"
+READ_ONLY = "what a plugin is given is read-only: keep what belongs to one decision in the CycleState"
+STATUSES = "return SUCCESS, or a Status such as Status.unschedulable(reason)"
 RIGHT_ANSWER = "answer any values in time; `mooring conformance host` says which rule is broken"
 IN_RANGE = "return ints from 0 to 100, or name a normalizer"
 
@@ -161,9 +164,16 @@ class _Play:
 
     def _fails(self) -> Iterator[PluginFault]:
         for pod in self._pods:
+            before = self._given(pod)
             self._ask(pod)
             for error in self._errors:
                 yield self._failure(error, pod)
+            if self._given(pod) != before:
+                yield self._fault("Filter", f"pod {pod.key}: changes what it is given", READ_ONLY)
+
+    def _given(self, pod: Pod) -> bytes:
+        """Return what plugins get about ``pod``, as it is now."""
+        return msgspec.json.encode([pod, *self._core.state.snapshot.nodes.nodes], enc_hook=dict)
 
     def _failure(self, error: PluginFailureError, pod: Pod) -> PluginFault:
         """Return the fault of a plugin that raised, or gave what it must not."""
@@ -173,8 +183,8 @@ class _Play:
         raised = error.__cause__.__traceback__ if error.__cause__ else None
         for frame, line in reversed(list(traceback.walk_tb(raised))):
             if is_below(frame.f_globals.get("__name__"), *self._subject.home):
-                return PluginFault.at(frame.f_code, fault, ANY_VALUE, line)
-        return self._fault(point, fault, IN_RANGE if point.startswith("Score") else ANY_VALUE)
+                return PluginFault.at(frame.f_code, fault, _remedy(error), line)
+        return self._fault(point, fault, IN_RANGE if point.startswith("Score") else _remedy(error))
 
     def _fault(self, point: str, fault: str, remedy: str) -> PluginFault:
         """Return a fault of the method that answers at a point."""
@@ -292,6 +302,13 @@ def _answer_of(found: Evaluation) -> Answer:
         totals = found.scores.totals.tolist()
         answer["ScoreExtensionNormalize"] = dict(zip(feasible, totals, strict=True))
     return answer
+
+
+def _remedy(error: PluginFailureError) -> str:
+    cause = str(error.__cause__)
+    if any(words in cause for words in ("read-only", "immutable", "item assignment")):
+        return READ_ONLY
+    return STATUSES if error.__cause__ is None and "not Status" in error.message else ANY_VALUE
 
 
 def _said(answer: object) -> str:

@@ -21,6 +21,7 @@ from mooring.framework import (
     Pure,
     Status,
 )
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import Measurement, Namespace, PriorityClass
 from mooring.runtime.pure.reads import written
 from tests.runtime.pure.engines import Rules
@@ -191,6 +192,23 @@ def test_what_pre_filter_looks_at_is_noted(
     rules.decide()
     found = rules.plugin.dependencies(rules.pod())
     assert (found.parts, found.kinds) == (parts, kinds)
+
+
+CHANGES: tuple[Reading, ...] = (
+    lambda p, _: p.metadata.labels.update(app="other"),  # type: ignore[attr-defined]
+    lambda p, _: p.metadata.labels.pop("app"),  # type: ignore[attr-defined]
+    lambda p, _: p.metadata.labels.__setitem__("app", "other"),  # type: ignore[attr-defined]
+    lambda _, n: n.annotations.clear(),  # type: ignore[attr-defined]
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_rule_is_given_can_not_be_changed(change: Reading) -> None:
+    rules = Rules(reading(change))
+    before = dict(rules.pod().metadata.labels)
+    with pytest.raises(PluginFailureError, match="is read-only"):
+        rules.decide()
+    assert (dict(rules.pod().metadata.labels), rules.plugin.found.followed) == (before, True)
 
 
 NOT_FOLLOWED = [

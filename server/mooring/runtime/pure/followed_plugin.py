@@ -48,12 +48,12 @@ from mooring.runtime.pure.answers import MAX_LEAVES, Answers, SpotChecks
 from mooring.runtime.pure.changes import hint
 from mooring.runtime.pure.node_views import NodeInfoView, NodesView, count_by_row
 from mooring.runtime.pure.reads import OBJECTS, POD, NotFollowedError, Reads, written
-from mooring.runtime.pure.views import Seen, StateView, pod_view
+from mooring.runtime.pure.views import ReadOnlyError, Seen, StateView, pod_view
 
 T = TypeVar("T")
 
-_THE_RULES_OWN = (MooringError, NodesChangedError, NotWrittenError, InvalidScoreError)
-"""Errors that calling the rule again with the real objects would only repeat."""
+_THE_RULES_OWN = (MooringError, NodesChangedError, NotWrittenError, InvalidScoreError, ReadOnlyError)
+"""Errors that calling the rule again with the real objects would only repeat, or that it must not."""
 
 _AT_NODES: dict[str, Part] = {
     "pre_enqueue": Part.NONE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import FunctionType, UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -36,6 +36,10 @@ Seen = dict[Key, Hashable]
 """The reads of one call: each key once, with the first value, in order."""
 
 
+class ReadOnlyError(TypeError):
+    """A rule changes a mapping that it is given."""
+
+
 class MappingView(Mapping[Any, Any]):
     """A mapping that notes each entry that is read; a loop over it reads all entries."""
 
@@ -43,6 +47,13 @@ class MappingView(Mapping[Any, Any]):
 
     def __init__(self, seen: Seen, path: Key, real: Mapping[Any, Any]) -> None:
         self._seen, self._path, self._real = seen, path, real
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        name = ".".join(map(str, self._path))
+        raise ReadOnlyError(f"{name} is read-only: what a rule is given belongs to all rules")
+
+    # Without these the rule would be called with the mapping itself, which it must not change.
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
 
     def get(self, key: Any, default: Any = None) -> Any:
         """As of a dict."""
