@@ -197,7 +197,7 @@ def test_what_pre_filter_looks_at_is_noted(
 CHANGES: tuple[Reading, ...] = (
     lambda p, _: p.metadata.labels.update(app="other"),  # type: ignore[attr-defined]
     lambda p, _: p.metadata.labels.pop("app"),  # type: ignore[attr-defined]
-    lambda p, _: p.metadata.labels.__setitem__("app", "other"),  # type: ignore[attr-defined]
+    lambda p, _: p.metadata.labels.__setitem__("app", "other"),  # type: ignore[index]
     lambda _, n: n.annotations.clear(),  # type: ignore[attr-defined]
 )
 
