@@ -102,13 +102,6 @@ class LiveState:
         base: Policy | None,
         progress: Progress,
     ) -> Policy:
-        """Return the settings of a session; empty fields take the value of ``base``, or the one in force.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-            InvalidArgumentError: There is no such release, or the configuration's text is too long, or has
-                faults, too many profiles, or arguments that are the server's to give.
-        """
         _check_length(source, feature_gates)
         given, registry = self._options, self._core.registry
         own = source or (base.source if base else "")

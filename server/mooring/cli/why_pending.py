@@ -17,7 +17,7 @@ from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.change import advice, advice_line, advice_of, option_document
 from mooring.cli.clusters import add_cluster, choose_cluster
-from mooring.cli.console import read_and_shown
+from mooring.cli.console import print_line, print_table, read_and_shown
 from mooring.cli.decisions import document_of, victims_of
 from mooring.cli.flags import (
     Commands,
@@ -119,8 +119,6 @@ def _exit_code(groups: Iterable[dict[str, Any]]) -> int:
 
 def _print_asked(asked: int, left: int) -> None:
     """Say which pods the server has not decided about."""
-    from mooring.cli.console import print_line
-
     if asked:
         pods = "1 pod was" if asked == 1 else f"{asked} pods were"
         print_line(f"{pods} evaluated now: the server remembers no decision")
@@ -154,8 +152,6 @@ def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selectio
 
 
 def _print_one(pod: PendingPod) -> None:
-    from mooring.cli.console import print_line
-
     if pod.why is not None:
         print_line(f"pod {pod.pod.key}: {pod.why.message}")
     print_preemption(pod.preemption)
@@ -179,21 +175,17 @@ def _grouped(pods: list[PendingPod], advise: Advise, profile: str) -> list[dict[
 
 
 def _print_groups(groups: list[dict[str, Any]], count: int) -> None:
-    from mooring.cli.console import print_line, put, table_of
-
     if not groups:
         print_line("no pod is known to wait for a node")
         return
     _print_advice(groups)
-    put(table_of(COLUMNS, map(_row, groups)))
+    print_table(COLUMNS, map(_row, groups))
     if count > len(groups):
         print_line(f"... and {count - len(groups)} more groups")
 
 
 def _print_advice(groups: list[dict[str, Any]]) -> None:
     """Print the advice that helps most pods, which the table repeats for each group."""
-    from mooring.cli.console import print_line
-
     helped: Counter[str] = Counter()
     for group in groups:
         if group["advice"]:
@@ -286,7 +278,6 @@ def _run_pod(args: argparse.Namespace) -> int:
 
 def _ask_now(args: argparse.Namespace, pod: str) -> int:
     """Let the server evaluate a pod for which it remembers no decision."""
-    from mooring.cli.console import print_line
     from mooring.decisions.asking import FITS
     from mooring_client.v1 import scheduling_service_pb2 as scheduling
 
@@ -303,8 +294,6 @@ def _ask_now(args: argparse.Namespace, pod: str) -> int:
 
 
 def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]) -> None:
-    from mooring.cli.console import print_line
-
     last = found[-1]
     if last.node:
         print_line(f"pod {pod} has node {last.node} by decision {last.seq}")
@@ -325,8 +314,6 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
 
 
 def _print_advice_of(args: argparse.Namespace, pod: str) -> None:
-    from mooring.cli.console import print_line
-
     found = advice(args, pod)
     if found:
         print_line(advice_line(f"pod {pod}", found), "bold yellow")
@@ -334,7 +321,6 @@ def _print_advice_of(args: argparse.Namespace, pod: str) -> None:
 
 def _print_now(args: argparse.Namespace, pod: str) -> None:
     """Print whether a rejected pod would fit now, and if so, which event its queue waits for."""
-    from mooring.cli.console import print_line
     from mooring_client.v1 import decision_service_pb2 as pb
     from mooring_client.v1 import scheduling_service_pb2 as scheduling
 

@@ -97,7 +97,8 @@ class Live(Protocol):
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
-            InvalidArgumentError: There is no such release, or the configuration's text has faults.
+            InvalidArgumentError: There is no such release, or the configuration's text is too long, or has
+                faults, too many profiles, or arguments that are the server's to give.
         """
         ...
 

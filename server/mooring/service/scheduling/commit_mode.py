@@ -33,8 +33,7 @@ class CommitMode(ABC):
         finally:
             self._end(progress)
 
-    @abstractmethod
-    def _begin(self) -> None:
+    def _begin(self) -> None:  # noqa: B027 - a mode may have nothing to prepare
         """Prepare for pods that are decided in order; called once, before the first."""
 
     @abstractmethod
@@ -45,6 +44,5 @@ class CommitMode(ABC):
     def _decide_one(self, at: int, progress: SlotProgress) -> None:
         """Decide the pod at this position."""
 
-    @abstractmethod
-    def _end(self, progress: SlotProgress) -> None:
+    def _end(self, progress: SlotProgress) -> None:  # noqa: B027 - as above
         """Finish; called once, after the last pod or when one failed."""

@@ -118,9 +118,6 @@ class DryRun(CommitMode):
             state.forget(pod.metadata.uid)
         return status
 
-    def _end(self, progress: SlotProgress) -> None:
-        """Nothing is left to do."""
-
     def _recorder(self) -> DecisionRecorder:
         return DecisionRecorder(self._backend, self._kind, self._seed)
 

@@ -25,9 +25,6 @@ class Placing(CommitMode):
     def decide_at_once(self, _progress: Progress) -> None:
         """Nothing is placed without its Reserve plugins."""
 
-    def _begin(self) -> None:
-        """There is nothing to prepare: the work tree is this call's alone."""
-
     def _decide_some(self, some: slice, progress: Progress) -> int:
         batch = self._batch
         if not batch.candidates.everything:
@@ -50,6 +47,3 @@ class Placing(CommitMode):
             self._answer.add(failed_status(error), error.message)
             return
         self._answer.add(placed.status, placed.choice.message, placed.choice)
-
-    def _end(self, progress: SlotProgress) -> None:
-        """Nothing is left to do."""

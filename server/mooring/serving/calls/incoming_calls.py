@@ -85,14 +85,16 @@ def certificate_of(context: grpc.ServicerContext) -> bytes:
 
 
 class Method(ABC):
-    """A method whose calls have an ``Arrival`` instead of grpcio's iterator of requests. Thread-safe."""
+    """A method whose calls have an ``Arrival`` instead of grpcio's iterator of requests. Thread-safe.
+
+    By default calls are not counted.
+    """
 
     @abstractmethod
     def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> Any:
         """Answers a call, in a thread of its own."""
 
-    @abstractmethod
-    def begun(self) -> None:
+    def begun(self) -> None:  # noqa: B027 - counting is optional
         """Count a call that has begun. Must not wait or raise."""
 
     @abstractmethod
@@ -103,8 +105,7 @@ class Method(ABC):
         A call that gets none is ended when it is overdue. Must not wait or raise.
         """
 
-    @abstractmethod
-    def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
+    def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:  # noqa: B027 - as above
         """Count a call that ended before its request arrived. Must not wait or raise."""
 
 

@@ -198,7 +198,10 @@ class Unary(Method):
 
 
 class Unknown(Method):
-    """A method that is not there: its calls fail like those of a method that is not offered."""
+    """A method that is not there: its calls fail like those of a method that is not offered.
+
+    They are not counted: callers would choose the names of series.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -206,16 +209,10 @@ class Unknown(Method):
     def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> NoReturn:
         abort(context, not_offered(self._name))
 
-    def begun(self) -> None:
-        """Unknown methods are not counted: callers would choose the names of series."""
-
     def takes(self, arrival: Arrival) -> bool:
         arrival.settle()
         arrival.body = None
         return True
-
-    def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
-        """Unknown methods are not counted."""
 
 
 class ServerStream(Unary):
@@ -266,14 +263,8 @@ class Streams(Method):
             arrival.settle()
             self._places.release()
 
-    def begun(self) -> None:
-        """Streams are not counted."""
-
     def takes(self, arrival: Arrival) -> bool:
         return self._places.acquire(blocking=False)
-
-    def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
-        """Streams are not counted."""
 
 
 def _request_type(method: str) -> Descriptor:

@@ -121,7 +121,6 @@ class GuardedProtocol(HttpToolsProtocol):
     _receiving: _Alarm
     _sending: _Alarm
     _beginning: _Alarm
-    _client_names: tuple[str, ...] = ()
     _ends_at: float
     _waits_since: float
     _has_asked = False
