@@ -32,11 +32,7 @@ HOST_NAME: Final = "kubernetes.io/hostname"
 
 
 class Expander(ExpanderServicer):
-    """Answers from one mooring.
-
-    Args:
-        profile: The profile that places pods; empty takes for each pod as SchedulingService says.
-    """
+    """Answers from one mooring. Without a ``profile`` each pod has that which SchedulingService says."""
 
     def __init__(self, mooring: Mooring, profile: str = "") -> None:
         self._mooring = mooring

@@ -92,11 +92,7 @@ class _Call(msgspec.Struct, frozen=True):
 
 
 class ExtenderApp:
-    """The ASGI callable.
-
-    Args:
-        make_client: Called when the server starts, in its event loop.
-    """
+    """The ASGI callable. ``make_client`` is called when the server starts, in its event loop."""
 
     def __init__(self, make_client: ClientFactory, options: Options, tracer: Tracer | None = None) -> None:
         self._make_client = make_client

@@ -32,10 +32,8 @@ _list: Final = msgspec.json.Decoder(list[Raw])
 
 
 class Spelling:
-    """The spelling of the keys in documents of one Go type. Safe to share between threads.
-
-    Args:
-        kind: The type's name; an object inside another one is left unchanged.
+    """The spelling of the keys in documents of one Go type. Safe to share between threads. An object inside
+    another one is left unchanged.
     """
 
     def __init__(self, kind: str) -> None:

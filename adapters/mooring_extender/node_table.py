@@ -17,10 +17,8 @@ _PACKED: Final = NodeIndices.DESCRIPTOR.fields_by_name["indices"].number << 3 | 
 
 
 class NodeTable:
-    """Names to indices, of one node epoch of one server. For one event loop.
-
-    Attributes:
-        epoch: The node epoch that the indices belong to; None before the first list.
+    """Names to indices, of one node epoch of one server. For one event loop. ``epoch`` is None before the
+    first list.
     """
 
     def __init__(self) -> None:

@@ -36,10 +36,8 @@ class _Expected(msgspec.Struct, frozen=True):
 
 
 class ScorePrefetch:
-    """The scores for questions that are expected. For one event loop.
-
-    Args:
-        clock: Gives seconds that never go back.
+    """The scores for questions that are expected. For one event loop. ``clock`` gives seconds that never go
+    back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

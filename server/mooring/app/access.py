@@ -56,11 +56,7 @@ _RULE_FIELDS: Final = ("subjects", "roles", "namespaces")
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """A policy as its file has it.
-
-    Attributes:
-        enforced: Whether the policy decides; otherwise it is tried.
-    """
+    """A policy as its file has it. It decides if it is ``enforced``; otherwise it is tried."""
 
     policy: AccessPolicy
     enforced: bool
@@ -194,10 +190,8 @@ def parse_revoked(text: str, file: str) -> frozenset[str]:
 
 @dataclass
 class AccessFiles:
-    """The rules of a process's listeners by its flags. ``following`` follows the files.
-
-    Attributes:
-        reviews: Calls the API server; None = it need not be called.
+    """The rules of a process's listeners by its flags. ``following`` follows the files. ``reviews`` calls the
+    API server; None = it need not be called.
     """
 
     options: AccessOptions
@@ -278,10 +272,8 @@ class AccessFiles:
 
 @dataclass
 class FollowedFile:
-    """A file, read again and again; for one thread.
-
-    Attributes:
-        parse: Makes a value of the text and the name; raises InvalidArgumentError when it can't be used.
+    """A file, read again and again; for one thread. ``parse`` makes a value of the text and the name, and
+    raises InvalidArgumentError if it can't be used.
     """
 
     file: str

@@ -14,9 +14,7 @@ class Freshness:
     """How far a source's state may be behind the cluster. Safe from any thread.
 
     The state's age is read when it may have become too high, which is exact: an age grows with time at most.
-
-    Args:
-        max_staleness: The seconds that it may be behind.
+    ``max_staleness`` is in seconds.
     """
 
     def __init__(self, source: Source, max_staleness: float) -> None:

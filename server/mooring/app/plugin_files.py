@@ -21,9 +21,7 @@ _INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "
 
 class PluginFiles:
     """The modules of plugins that are not mooring's own, and those in the same folders. For one thread.
-
-    Args:
-        in_force: Returns the classes of the plugins in force.
+    ``in_force`` returns the classes of the plugins in force.
     """
 
     def __init__(self, in_force: Callable[[], Iterable[type[Plugin[Any]]]]) -> None:

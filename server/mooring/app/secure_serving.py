@@ -100,8 +100,7 @@ def _authorities(options: SecureServingOptions, server: ApiServer) -> Callable[[
 class _LookedUp:
     """The authorities of client certificates in a ConfigMap of the cluster. Thread-safe.
 
-    Attributes:
-        authorities: Those that were found last, PEM; "" = none.
+    ``authorities`` are PEM; "" = none were found.
     """
 
     def __init__(self, server: ApiServer) -> None:
@@ -148,9 +147,7 @@ def _shown(options: SecureServingOptions, registry: CollectorRegistry) -> ShownM
 
 class Delegated:
     """Admits the requests that the API server authorizes; a ``Gatekeeper``. If it can't be reached, none is.
-
-    Args:
-        always_allowed: Paths that need no authorization; ``*`` at the end stands for whatever follows.
+    The paths in ``always_allowed`` need no authorization; ``*`` at the end stands for whatever follows.
     """
 
     def __init__(self, reviews: Reviews, always_allowed: Sequence[str]) -> None:

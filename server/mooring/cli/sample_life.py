@@ -41,10 +41,8 @@ _CALL_SECONDS = 10.0
 
 
 class SampleCluster:
-    """The sample cluster in the server behind ``channel``. For one thread.
-
-    Args:
-        pushed: Whether the server takes objects from this process, and so pods come and go.
+    """The sample cluster in the server behind ``channel``. For one thread. If objects are ``pushed``, the
+    server takes them from this process, and so pods come and go.
     """
 
     def __init__(self, channel: grpc.Channel, *, pushed: bool) -> None:

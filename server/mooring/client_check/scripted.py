@@ -35,11 +35,7 @@ METHODS: Final = {
 
 @dataclass(slots=True)
 class Script:
-    """The calls of one step, in their order.
-
-    Args:
-        serve: Those that must arrive.
-    """
+    """The calls of one step, in their order. Those in ``serve`` must arrive."""
 
     serve: Sequence[Serving]
     _position: int = field(default=0, init=False)

@@ -16,11 +16,7 @@ class CallFailedError(Exception):
 
 
 class Examined(Protocol):
-    """The program under examination.
-
-    Attributes:
-        seconds: The time of each long call, by its name.
-    """
+    """The program under examination. ``seconds`` has the time of each long call, by its name."""
 
     @property
     def seconds(self) -> dict[str, list[float]]: ...

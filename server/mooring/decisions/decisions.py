@@ -15,10 +15,8 @@ from mooring.tracing.spans import Attributes, current_span, current_trace_id
 
 
 class Decisions:
-    """The decisions of one process. Safe from any thread; noting one never waits.
-
-    Args:
-        explanations: Keeps some of their explanations; None = none.
+    """The decisions of one process. Safe from any thread; noting one never waits. ``explanations`` keeps some
+    of their explanations; None = none.
     """
 
     def __init__(self, journal: DecisionJournal, explanations: Explanations | None = None) -> None:

@@ -28,10 +28,8 @@ _REDIRECTS: Final = (301, 302, 303, 307, 308)
 
 
 class HttpClient:
-    """Requests to one origin over connections that are used again. Safe from any thread.
-
-    Args:
-        most_idle: Connections that are kept for further requests.
+    """Requests to one origin over connections that are used again. Safe from any thread. ``most_idle``
+    connections are kept for further requests.
     """
 
     def __init__(self, origin: Origin, most_idle: int) -> None:

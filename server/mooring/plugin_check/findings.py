@@ -9,11 +9,7 @@ from types import CodeType
 
 @dataclass(frozen=True, slots=True, order=True)
 class PluginFault:
-    """A fault of a plugin.
-
-    Attributes:
-        place: ``FILE:LINE``, as editors open it.
-    """
+    """A fault of a plugin. Its place is ``FILE:LINE``, as editors open it."""
 
     place: str
     fault: str

@@ -34,11 +34,7 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The plugin that is judged.
-
-    Attributes:
-        args: Its arguments, as in a configuration's ``pluginConfig``.
-    """
+    """The plugin that is judged. Its arguments are as in a configuration's ``pluginConfig``."""
 
     kind: type[Plugin[Any]]
     args: Mapping[str, Any]

@@ -18,10 +18,8 @@ MAX_KINDS = 1 << 14
 
 
 class AtOnce:
-    """Places pods for which no plugin has anything to do after the choice. For one thread.
-
-    Args:
-        profiles: By name, the profiles to decide with.
+    """Places pods for which no plugin has anything to do after the choice. For one thread. ``profiles`` are
+    those to decide with, by name.
     """
 
     def __init__(self, engine: Engine, profiles: Mapping[str, Profile], seed: int) -> None:

@@ -57,11 +57,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Deciding(msgspec.Struct, frozen=True):
-    """The current work of the deciding thread.
-
-    Attributes:
-        subject: The pod or group, for people.
-    """
+    """The current work of the deciding thread. ``subject`` names the pod or group for people."""
 
     subject: str
     budget: AttemptBudget

@@ -86,11 +86,7 @@ class PlacedAttempt(msgspec.Struct, frozen=True):
 
 
 class _Binding(msgspec.Struct, frozen=True):
-    """A pod that has its place.
-
-    Attributes:
-        counts: The numbers of its nodes.
-    """
+    """A pod that has its place. ``counts`` are the numbers of its nodes."""
 
     attempt: Attempt
     reservation: Reservation

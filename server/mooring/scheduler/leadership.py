@@ -70,10 +70,8 @@ def new_identity(address: str = "") -> str:
 
 
 class LeaderElection:
-    """Takes part in an election; implements ``Leadership``. Safe from any thread.
-
-    Args:
-        lost: Called once when this process has led and no longer does.
+    """Takes part in an election; implements ``Leadership``. Safe from any thread. ``lost`` is called once
+    when this process has led and no longer does.
     """
 
     def __init__(

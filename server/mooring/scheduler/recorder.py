@@ -88,10 +88,8 @@ class _Series:
 
 @dataclass(slots=True)
 class EventRecorder:
-    """Writes Events in threads of its own. ``record`` never blocks; safe from any thread.
-
-    Attributes:
-        advice: Returns a sentence with advice about a pod that no node takes; "" = there is none.
+    """Writes Events in threads of its own. ``record`` never blocks; safe from any thread. ``advice`` returns
+    a sentence with advice about a pod that no node takes; "" = there is none.
     """
 
     cluster: ClusterApi

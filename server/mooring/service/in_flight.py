@@ -72,10 +72,8 @@ class PodsInFlight:
     """The pods in flight. Safe from any thread.
 
     A flight ends when the state has the pod on a node, or when the pod is deleted or has failed: mooring
-    could not bind it, its condition says so, or kube-scheduler asks about it again.
-
-    Args:
-        wait: Whether calls wait for pods in flight before they count them.
+    could not bind it, its condition says so, or kube-scheduler asks about it again. With ``wait`` calls wait
+    for pods in flight before they count them.
     """
 
     def __init__(self, engine: Engine, metrics: Metrics, *, wait: bool) -> None:

@@ -16,11 +16,7 @@ from mooring_client.v1 import objects_pb2
 
 
 class PodListHead(NamedTuple):
-    """The head of a list of pods.
-
-    Attributes:
-        unplaced: How many of the pods have no node.
-    """
+    """The head of a list of pods. ``unplaced`` counts the pods without a node."""
 
     provenance: objects_pb2.Provenance
     unplaced: int

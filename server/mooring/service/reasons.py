@@ -39,10 +39,8 @@ ADVISING_SECONDS = 1.0
 
 
 class PendingReasons:
-    """Groups the pods without a node by their reasons. Safe from any thread.
-
-    Args:
-        backend: Its journal is read; pods that are decided about now run in the slots of sessions.
+    """Groups the pods without a node by their reasons. Safe from any thread. It reads the backend's journal;
+    pods that are decided about now run in the slots of sessions.
     """
 
     def __init__(self, backend: Backend) -> None:

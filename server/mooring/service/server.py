@@ -337,11 +337,9 @@ def _share_metrics(pools: Sequence[CallPool]) -> Iterator[Metric]:
 class Admission:
     """The pools of one server: of questions, commits, pushes, calls about sessions and streams. Thread-safe.
 
-    So calls that wait for others, such as commits for the API server, take no place of those that don't.
-    A place is taken after the request has arrived: a call without a body takes none.
-
-    Args:
-        limit: Queries in progress at once, and as many commits.
+    So calls that wait for others, such as commits for the API server, take no place of those that don't. A
+    place is taken after the request has arrived: a call without a body takes none. ``limit`` is for queries
+    in progress at once, and for commits.
     """
 
     def __init__(self, metrics: Metrics, limit: int) -> None:

@@ -104,10 +104,8 @@ class Together:
 
 @dataclass(slots=True)
 class NodeGroups:
-    """Looks for nodes for some pods. For one thread.
-
-    Args:
-        rest: The pods that need a new node, in the order in which they are placed.
+    """Looks for nodes for some pods. For one thread. The ``rest`` are the pods that need a new node, in the
+    order in which they are placed.
     """
 
     work: Work

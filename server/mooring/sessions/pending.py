@@ -57,10 +57,8 @@ class Queue:
 
 @dataclass(slots=True)
 class PendingPods:
-    """Places pods in a work tree. For one thread.
-
-    Args:
-        work: The tree. The caller keeps the changes or takes them back.
+    """Places pods in a work tree. For one thread. The caller keeps the changes of the tree or takes them
+    back.
     """
 
     work: Work

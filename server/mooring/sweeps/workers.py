@@ -31,10 +31,8 @@ class Workers(Protocol):
 
 
 class LocalWorkers:
-    """Implements ``Workers`` with processes of this machine; each works on one run at a time.
-
-    Args:
-        count: How many, 1 or more.
+    """Implements ``Workers`` with processes of this machine; each works on one run at a time. ``count`` is 1
+    or more.
     """
 
     def __init__(self, count: int) -> None:

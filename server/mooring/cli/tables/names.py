@@ -10,11 +10,7 @@ from mooring.cli.console import NAME_WIDTH, is_width_known, print_line
 
 @dataclass(frozen=True, slots=True)
 class ShortNames:
-    """How nodes are called in tables.
-
-    Attributes:
-        ending: The end of each name, which is left out; "" = nothing is.
-    """
+    """How nodes are called in tables. The ``ending`` of each name is left out; "" = nothing is."""
 
     ending: str = ""
 

@@ -23,11 +23,9 @@ GROUPS_GATE = "GenericWorkload"
 class Gathering:
     """The known groups, and the pods that wait for one. For one thread at a time.
 
-    A pod is with its group in a sub-queue. It is *incomplete* while its group isn't known, and
-    *pending* when it comes, or comes back, while its group is being tried.
-
-    Attributes:
-        tried: The UID of the item popped last, until its attempt has ended.
+    A pod is with its group in a sub-queue. It is *incomplete* while its group isn't known, and *pending* when
+    it comes, or comes back, while its group is being tried. ``tried`` is the UID of the item popped last,
+    until its attempt has ended.
     """
 
     def __init__(self, sub_queues: SubQueues, clock: Clock, gates: Gates) -> None:

@@ -18,10 +18,8 @@ _FEWEST = 64
 class EntityHeap:
     """Queued entities by UID, the first in the order of a key on top. For one thread at a time.
 
-    An item that is taken out or moved leaves an entry in the heap that no longer counts.
-
-    Args:
-        order: Must return the same key for an item in the heap, unless ``put`` is called for it.
+    An item that is taken out or moved leaves an entry in the heap that no longer counts. The key of an item
+    in the heap has to stay the same, unless ``put`` is called for it.
     """
 
     def __init__(self, order: Order) -> None:

@@ -51,11 +51,7 @@ def outcome_of_status(status: Status) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class CommitAudit:
-    """Records what one call commits.
-
-    Attributes:
-        call: The RPC, with its commit mode if it has one.
-    """
+    """Records what one call commits. ``call`` is the RPC, with its commit mode if it has one."""
 
     trail: AuditTrail
     call: str
@@ -103,10 +99,8 @@ class CommitAudit:
 
 @dataclass(frozen=True, slots=True)
 class ListenerAudit:
-    """Records the calls to a listener that are denied, and on request those that only read.
-
-    Attributes:
-        reads: The RPCs that are recorded although they change nothing; ``ALL_READS`` = all.
+    """Records the calls to a listener that are denied, and on request those that only read. ``reads`` names
+    the latter; ``ALL_READS`` = all.
     """
 
     trail: AuditTrail

@@ -75,10 +75,8 @@ def _each(parts: Iterator[Any], mask: Mask) -> Iterator[Any]:
 
 
 class Mask:
-    """Masks the names that a client may not see. For the answers of one call.
-
-    Args:
-        sight: The namespaces whose pods it may see.
+    """Masks the names that a client may not see. For the answers of one call. It sees the pods of some
+    namespaces (``sight``).
     """
 
     def __init__(self, sight: Sight) -> None:

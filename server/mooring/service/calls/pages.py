@@ -36,11 +36,7 @@ KEPT_SECONDS: Final = 60.0
 
 @dataclass(slots=True, eq=False)
 class FoundList(Generic[Head, Item]):
-    """A list as it was found.
-
-    Attributes:
-        until: When it is forgotten, on the monotonic clock.
-    """
+    """A list as it was found. It is forgotten at ``until``, on the monotonic clock."""
 
     head: Head
     items: Sequence[Item]

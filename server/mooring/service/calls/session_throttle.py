@@ -18,10 +18,8 @@ CALL_SECONDS = 0.0075
 
 
 class Ration:
-    """The share of a processor that threads may take together while others need it. Thread-safe.
-
-    Args:
-        others: Returns whether they have work.
+    """The share of a processor that threads may take together while others need it. Thread-safe. ``others``
+    returns whether they have work.
     """
 
     def __init__(self, others: Callable[[], bool]) -> None:

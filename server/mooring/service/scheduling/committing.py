@@ -35,10 +35,8 @@ _WORDS = {pb.COMMIT_MODE_BIND: "Schedule+Bind", pb.COMMIT_MODE_RESERVE: "Schedul
 
 
 class Committing(CommitMode):
-    """Commits the pods of a batch. For one thread.
-
-    Args:
-        batch: The pods; its mode says whether they are reserved or bound.
+    """Commits the pods of a batch. For one thread. The batch's mode says whether they are reserved or
+    bound.
     """
 
     def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int) -> None:

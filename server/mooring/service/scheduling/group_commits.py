@@ -31,10 +31,8 @@ _WORDS: Final = {
 
 
 class GroupCommits:
-    """Commits the groups of one call, one after the other. For one thread.
-
-    Args:
-        mode: Whether the pods are reserved or bound.
+    """Commits the groups of one call, one after the other. For one thread. The mode says whether pods are
+    reserved or bound.
     """
 
     def __init__(self, backend: Backend, mode: pb.CommitMode.ValueType, seed: int) -> None:

@@ -56,11 +56,7 @@ AboutNodes = pb.FilterRequest | pb.ScoreRequest
 
 @dataclass(frozen=True, slots=True)
 class PodQuestion:
-    """A question, decoded.
-
-    Attributes:
-        assigned_node: The node that the pod is on already, without which the question is answered.
-    """
+    """A question, decoded. It is answered as if the pod were not on ``assigned_node``."""
 
     pod: Pod
     profile: Profile

@@ -27,10 +27,8 @@ def body_budget_bytes() -> int:
 class MemoryBudget:
     """Bytes that the bodies of all calls share. Thread-safe.
 
-    A client has one body, or three quarters of the bytes at most, so that it leaves some to others.
-
-    Args:
-        total: The number of bytes, besides FREE_BYTES for each body.
+    A client has one body, or three quarters of the bytes at most, so that it leaves some to others. ``total``
+    does not include FREE_BYTES for each body.
     """
 
     def __init__(self, total: int) -> None:
@@ -64,10 +62,8 @@ class MemoryBudget:
 
 
 class Share:
-    """One call's share of a budget. For one thread.
-
-    Args:
-        client: Returns the client of a call; called once the body counts. Default: no client.
+    """One call's share of a budget. For one thread. ``client`` returns the client of the call; it is called
+    once the body counts.
     """
 
     __slots__ = ("_budget", "_client", "_taken")

@@ -112,10 +112,7 @@ class EndedByCallers:
     """Logs calls that end before their answer: one line for all since the last one. Thread-safe.
 
     Calls that time out are reported at INFO. Those that are cancelled are reported at level 4: a tab that is
-    closed cancels the call that waits for news.
-
-    Args:
-        every: Seconds between two lines at least.
+    closed cancels the call that waits for news. There are ``every`` seconds between two lines at least.
     """
 
     def __init__(self, every: float = 10.0) -> None:
@@ -241,10 +238,7 @@ class Streams(Method):
     """A method that streams both ways: few at a time, a thread for each, as long as one request may take.
 
     Further streams wait; all are ended when they are overdue. If each new one ended the oldest, a client that
-    keeps reopening it would push out all others.
-
-    Args:
-        most: Streams that have a thread.
+    keeps reopening it would push out all others. At most ``most`` have a thread.
     """
 
     def __init__(self, behavior: Behavior, deserialize: Callable[[bytes], Any], most: int = 8) -> None:

@@ -33,10 +33,8 @@ _EITHER_FORMAT: Final = 32 + zlib.MAX_WBITS
 
 
 class Reader:
-    """Reads the requests of one method. Thread-safe.
-
-    Args:
-        deserialize: Makes the message; raises DecodeError.
+    """Reads the requests of one method. Thread-safe. ``deserialize`` makes the message, and raises
+    DecodeError.
     """
 
     def __init__(self, deserialize: Callable[[bytes], Any], request: Descriptor) -> None:

@@ -149,10 +149,8 @@ class _BoundedHttpServer(ThreadingHTTPServer):
 
 
 class _Connections:
-    """The connections that are open, oldest first, each with a thread. Thread-safe.
-
-    Args:
-        broken: Counts a connection that broke or was ended.
+    """The connections that are open, oldest first, each with a thread. Thread-safe. ``broken`` counts a
+    connection that broke or was ended.
     """
 
     def __init__(self, broken: Callable[[], None]) -> None:

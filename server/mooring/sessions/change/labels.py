@@ -29,10 +29,8 @@ Labels = Mapping[str, str | None]
 
 
 class MissingLabels:
-    """Says which labels nodes lack for one pod. For one thread.
-
-    Attributes:
-        names_matter: The pod may require something of a node's name, or of the label that is its name.
+    """Says which labels nodes lack for one pod. For one thread. ``names_matter`` says whether the pod
+    may require something of a node's name, or of the label that is its name.
     """
 
     def __init__(self, pod: Pod) -> None:

@@ -96,10 +96,8 @@ class _Lack:
 
 
 class NodesRead:
-    """Reads node by node what an evaluation of a pod says that nodes lack.
-
-    Args:
-        daemons: The DaemonSets, whose pods new nodes get first.
+    """Reads node by node what an evaluation of a pod says that nodes lack. New nodes get the pods of
+    ``daemons`` first.
     """
 
     def __init__(self, found: Evaluation, daemons: Daemons) -> None:
