@@ -18,7 +18,7 @@ from mooring.framework.pod_requests import NEWEST_RULES, pod_amounts
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, ResourceError, parse_amounts
 
 FROM_CLUSTER = "cluster"
-"""In place of a file: the quotas of the live cluster."""
+"""Instead of a file: the quotas of the live cluster."""
 
 _ONE = 10**9
 _COUNTS = ("pods", "count/pods")

@@ -54,7 +54,7 @@ class HolderKind(Enum):
 
 
 class _Shared(dict[Hashable, Any]):
-    """What plugins found out for all nodes of one explanation; in its CycleState under this class."""
+    """Findings of plugins about all nodes of one explanation; in its CycleState under this class."""
 
     def clone(self) -> _Shared:
         """Return an empty one: where pods are others, so are the facts."""

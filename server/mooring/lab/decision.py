@@ -174,7 +174,7 @@ class Decision(Tabular):
     def show(self) -> DecisionView:
         """Return all nodes and plugins as the page shows them: to sort, to compare, to weigh differently.
 
-        Without a node, advice comes first: what would make the pod fit.
+        Without a node, advice comes first: changes with which the pod would fit.
         """
         advice = self._advise() if self.node is None and self._advise is not None else None
         return DecisionView.of(self._explanation, advice)

@@ -147,7 +147,7 @@ def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, ro
 def recorded_verdicts(
     engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Candidates
 ) -> Verdicts:
-    """As ``verdicts``, but rules whose reads are found answer from what was recorded."""
+    """As ``verdicts``, with recorded answers of the rules that declare no reads."""
     names = state.snapshot.nodes.names
     found, _ = engine.evaluate(pod, profile, rows, state=state, run=_filtered_and_scored)
     if not found.rejection.ok:
