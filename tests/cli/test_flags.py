@@ -74,6 +74,15 @@ def test_every_flag_has_a_twin() -> None:
     ] == []
 
 
+def test_no_flag_of_many_values_loses_those_given_before() -> None:
+    losing = [
+        f"{parser.prog} {name}"
+        for parser, action, name in every_flag()
+        if action.nargs in ("+", "*") and not isinstance(action, argparse._ExtendAction)
+    ]
+    assert losing == []
+
+
 def test_every_command_and_verb_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     for parser in leaves(_parser()):
         result = call(capsys, *parser.prog.split()[1:], "--help")

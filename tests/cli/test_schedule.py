@@ -190,11 +190,14 @@ def test_workloads_become_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert sorted(str(row["node"]) for row in result.document) == ["None", "n1", "n2"]
 
 
-def test_files_and_directories_are_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("again", [[], ["--manifests"]], ids=["one flag", "two flags"])
+def test_files_and_directories_are_one_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], again: list[str]
+) -> None:
     (tmp_path / "nodes").mkdir()
     write_manifests(tmp_path / "nodes" / "n.yaml", one_slot("n1"))
     pods = write_manifests(tmp_path / "pods.yaml", pod_manifest("a"))
-    result = call(capsys, "schedule", "--manifests", tmp_path / "nodes", pods, "-o", "json")
+    result = call(capsys, "schedule", "--manifests", tmp_path / "nodes", *again, pods, "-o", "json")
     assert [row["node"] for row in result.document] == ["n1"]
 
 

@@ -12,6 +12,7 @@ from mooring.testing.builders import pod_manifest
 
 Manifest = dict[str, Any]
 CREATED = {"creationTimestamp": "2026-01-01T00:00:00Z"}
+UNKNOWN = "is in no manifest: an API server would reject pods that name it (2); here"
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,40 @@ def test_a_runtime_class_says_what_its_pods_cost_and_where_they_run() -> None:
     assert pod.spec.overhead == {"cpu": "250m"}
     assert pod.spec.node_selector == {"disk": "ssd", "vm": "yes"}
     assert "vm" in [toleration.key for toleration in pod.spec.tolerations]
+
+
+@pytest.mark.parametrize(
+    ("spec", "metadata", "notes"),
+    [
+        pytest.param(
+            {"priorityClassName": "top"},
+            {},
+            [f"PriorityClass top {UNKNOWN} their priority is 0"],
+            id="an unknown priority",
+        ),
+        pytest.param(
+            {"runtimeClassName": "gvisor"},
+            {},
+            [f"RuntimeClass gvisor {UNKNOWN} they have no overhead"],
+            id="an unknown runtime",
+        ),
+        pytest.param({"priorityClassName": "given"}, {}, [], id="a given priority"),
+        pytest.param({"priorityClassName": "system-node-critical"}, {}, [], id="a built-in priority"),
+        pytest.param({"priorityClassName": "top", "priority": 7}, {}, [], id="the value is known"),
+        pytest.param(
+            {"priorityClassName": "top", "runtimeClassName": "gvisor"}, CREATED, [], id="pods of a cluster"
+        ),
+    ],
+)
+def test_classes_that_no_manifest_has_are_told(spec: Manifest, metadata: Manifest, notes: list[str]) -> None:
+    given = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "given"},
+        "value": 5,
+    }
+    pods = [pod_manifest(name, metadata=metadata, spec=spec) for name in ("a", "b")]
+    assert [*objects_from([given, *pods]).notes] == notes
 
 
 def storage_class(name: str, created: str = "", default: str = "true") -> Manifest:

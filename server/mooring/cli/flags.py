@@ -213,13 +213,14 @@ def add_output(flags: Flags, *more: str) -> None:
 
 
 def add_manifests(flags: Flags) -> None:
-    """Add ``--manifests``; its environment variable separates the paths by commas."""
+    """Add ``--manifests``; the paths of its environment variable, separated by commas, come first."""
     action = flags.parser.add_argument(
         "--manifests",
         nargs="+",
+        action="extend",
         default=words(twin("manifests")),
         metavar="PATH",
-        help="files or directories; - = the standard input",
+        help="files or directories; - = the standard input; can be repeated",
     )
     _complete(action, "PATH", str)
 

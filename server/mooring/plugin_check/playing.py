@@ -76,7 +76,9 @@ DECLARED = "declare all that the answers depend on, or be Pure and declare nothi
 ADD_POD = "write add_pod and remove_pod: they keep what pre_filter wrote true while preemption tries pods"
 HINTS = "register the event in events_to_register, or leave that method out: every change counts then"
 ANY_VALUE = "answer for any value and for none: users write any text into labels and annotations"
-READ_ONLY = "what a plugin is given is read-only: keep what belongs to one decision in the CycleState"
+READ_ONLY = (
+    "pods, nodes and objects are read-only for a plugin: keep what belongs to one decision in the CycleState"
+)
 STATUSES = "return SUCCESS, or a Status such as Status.unschedulable(reason)"
 RIGHT_ANSWER = "answer any values in time; `mooring conformance host` says which rule is broken"
 IN_RANGE = "return ints from 0 to 100, or name a normalizer"

@@ -121,11 +121,12 @@ def _objects(documents: list[Document], gates: Gates, *, settled: bool) -> Manif
             violations += _located(document, error)
     if violations:
         raise InvalidArgumentError(violations)
-    notes: list[str] = []
+    notes = admission.notes()
     if settled:
         specs = [mapping(document.manifest, "spec") for document, _ in kept]
-        objects, notes = bind_claims(with_statuses(objects, specs, known))
+        objects, unbound = bind_claims(with_statuses(objects, specs, known))
         objects += _namespaces_of(objects)
+        notes += unbound
     return Manifests(tuple(objects), dict(skipped), tuple(notes))
 
 

@@ -1,13 +1,15 @@
 """Fields that the API server's admission plugins add to new pods and claims from other objects.
 
 Mirrors plugin/pkg/admission/{limitranger,runtimeclass,storage/storageclass/setdefault} as far as scheduling
-reads it. Objects that they would reject are admitted.
+reads it. Objects that they would reject are admitted; ``notes`` names the unknown classes of pods.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
+from mooring.cluster.manifests.defaults import BUILT_IN_CLASSES
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of, sequence
 
@@ -16,6 +18,9 @@ _DEFAULT_CLASS = (
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+_WITHOUT = {"PriorityClass": "their priority is 0", "RuntimeClass": "they have no overhead"}
+"""The consequence for pods whose class of this kind no manifest has."""
 
 
 class PodAdmission:
@@ -28,6 +33,8 @@ class PodAdmission:
     def __init__(self, documents: Iterable[Document]) -> None:
         self._ranges: dict[str, list[Manifest]] = {}
         self._runtimes: dict[str, Manifest] = {}
+        self._priorities = set(BUILT_IN_CLASSES)
+        self._missing: Counter[tuple[str, str]] = Counter()
         storage: list[Manifest] = []
         for manifest in (document.manifest for document in documents):
             match manifest.get("kind"):
@@ -35,6 +42,8 @@ class PodAdmission:
                     self._ranges.setdefault(namespace_of(manifest), []).extend(_of_containers(manifest))
                 case "RuntimeClass":
                     self._runtimes[name_of(manifest)] = manifest
+                case "PriorityClass":
+                    self._priorities.add(name_of(manifest))
                 case "StorageClass" if _is_default(manifest):
                     storage.append(manifest)
         # The newest one; of those of one age the first by name.
@@ -50,10 +59,22 @@ class PodAdmission:
         spec = mapping(manifest, "spec")
         for limits in self._ranges.get(namespace_of(manifest), ()):
             spec = _limited(spec, limits)
-        runtime = self._runtimes.get(str(spec.get("runtimeClassName") or ""))
-        if runtime is not None:
-            spec = _for_runtime(spec, runtime)
+        priority, runtime = str(spec.get("priorityClassName") or ""), str(spec.get("runtimeClassName") or "")
+        if priority and priority not in self._priorities and spec.get("priority") is None:
+            self._missing["PriorityClass", priority] += 1
+        if runtime in self._runtimes:
+            spec = _for_runtime(spec, self._runtimes[runtime])
+        elif runtime:
+            self._missing["RuntimeClass", runtime] += 1
         return {**manifest, "spec": spec} if spec else manifest
+
+    def notes(self) -> list[str]:
+        """Return a warning about each class that admitted pods name and no manifest has."""
+        return [
+            f"{kind} {name} is in no manifest: an API server would reject pods that name it ({count}); here "
+            f"{_WITHOUT[kind]}"
+            for (kind, name), count in sorted(self._missing.items())
+        ]
 
     def _claim(self, manifest: Manifest) -> Manifest:
         spec, annotations = mapping(manifest, "spec"), mapping(mapping(manifest, "metadata"), "annotations")
