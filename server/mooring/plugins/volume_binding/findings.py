@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from mooring.framework import Amounts, Finding, NodeInfo, NodeView, ReasonCode
+from mooring.framework import (
+    Amounts,
+    Bools,
+    CycleState,
+    Finding,
+    NodeInfo,
+    NodeView,
+    ReasonCode,
+    Snapshot,
+)
+from mooring.framework.findings import shared
 from mooring.framework.label_selector import compiled
 from mooring.framework.objects import (
     CSIStorageCapacity,
@@ -38,9 +49,12 @@ from mooring.plugins.volume_binding.unbound import SELECTED_NODE, can_be_made, l
 _NANO = 10**9
 
 
-def claims_without_volumes(claims: PodClaims, node: NodeInfo, with_classes: bool) -> Iterator[Finding]:
+def claims_without_volumes(
+    state: CycleState, claims: PodClaims, node: NodeInfo, with_classes: bool
+) -> Iterator[Finding]:
     """Yield a finding for each claim whose volume ``node`` can't use or get, as ``filter_nodes`` checks."""
     view = one_node(node.snapshot, node.name)
+    nodes = shared(state, _AllNodes, partial(_AllNodes, node.snapshot))
     for claim in claims.bound:
         volume = view.snapshot.objects.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
@@ -57,12 +71,14 @@ def claims_without_volumes(claims: PodClaims, node: NodeInfo, with_classes: bool
         elif selected != node.name:
             yield _made_elsewhere(claim, selected)
         else:
-            yield from _not_made(claim, "", view)
-    matching = Matching(view, with_classes)
-    for claim, found in matching.match(free):
-        if not found.all():
-            given = {volume.metadata.name for volume in matching.given.values()}
-            yield from _not_made(claim, _why_no_volume(claim, given, view), view)
+            yield from _not_made(state, claim, "", nodes, view)
+    if not free:
+        return
+    matched = shared(state, _Matched, partial(_Matched, free, nodes, with_classes))
+    for claim in matched.unserved(node):
+        volumes = shared(state, (_Volumes, claim_key(claim)), partial(_Volumes, claim, nodes))
+        why = volumes.why_none(node, matched.given(node))
+        yield from _not_made(state, claim, why, nodes, view)
 
 
 def _out_of_reach(
@@ -97,14 +113,18 @@ def _made_elsewhere(claim: PersistentVolumeClaim, selected: str) -> Finding:
     )
 
 
-def _not_made(claim: PersistentVolumeClaim, unmatched: str, view: NodeView) -> Iterator[Finding]:
+def _not_made(
+    state: CycleState, claim: PersistentVolumeClaim, unmatched: str, nodes: _AllNodes, view: NodeView
+) -> Iterator[Finding]:
     """Yield why no volume is made for a claim on the only node of ``view``; nothing if one can be made."""
-    possible, room = can_be_made(claim, view)
+    at = nodes.position(view.names[0])
+    find = partial(can_be_made, claim, nodes.view)
+    possible, room = (bool(each[at]) for each in shared(state, (can_be_made, claim_key(claim)), find))
     name = class_of_claim(claim)
     kind = view.snapshot.objects.get(StorageClass, name)
-    if kind is None or (possible & room).all():
+    if kind is None or (possible and room):
         return
-    if possible.all():
+    if possible:
         yield _exhausted(claim, kind, view)
         return
     said = f"class {name} has no provisioner"
@@ -158,36 +178,105 @@ def _wanted(claim: PersistentVolumeClaim) -> str:
     return f"{amount_text(MEMORY, asked)} {modes} of class {class_of_claim(claim)}"
 
 
-def _why_no_volume(claim: PersistentVolumeClaim, given: set[str], view: NodeView) -> str:
-    """Return why no volume of the claim's class serves it on the only node of ``view``."""
-    name = class_of_claim(claim)
-    volumes = [each for each in view.snapshot.objects.all(PersistentVolume) if class_of_volume(each) == name]
-    if not volumes:
-        return f"there is no volume of class {name}"
-    faults = Counter(_fault(volume, claim, given, view) for volume in sorted(volumes, key=_name))
-    if len(volumes) == 1:
-        (fault,) = faults
-        verb = "" if fault.startswith(("has ", "goes ")) else "is "
-        return f"volume {volumes[0].metadata.name} {verb}{fault}"
-    counted = ", ".join(f"{text} ({count})" for text, count in faults.most_common(3))
-    return f"none of the {len(volumes)} volumes of the class can be used: {counted}"
+class _Matched:
+    """Which claims find a volume on which nodes.
+
+    Args:
+        claims: The pod's claims that may have any volume.
+        nodes: The nodes.
+        with_classes: As of ``Matching``.
+    """
+
+    def __init__(self, claims: Sequence[PersistentVolumeClaim], nodes: _AllNodes, with_classes: bool) -> None:
+        self._nodes = nodes
+        self._matching = Matching(nodes.view, with_classes)
+        self._found = self._matching.match(claims)
+
+    def unserved(self, node: NodeInfo) -> Iterator[PersistentVolumeClaim]:
+        """Yield the claims that find no volume on ``node``."""
+        at = self._nodes.position(node.name)
+        yield from (claim for claim, found in self._found if not found[at])
+
+    def given(self, node: NodeInfo) -> set[str]:
+        """Return the volumes that claims of the pod get on ``node``."""
+        at = self._nodes.position(node.name)
+        return {volume.metadata.name for _, volume, where in self._matching.takings if where[at]}
 
 
-def _name(volume: PersistentVolume) -> str:
-    return volume.metadata.name
+class _AllNodes:
+    """All nodes, and where each is among them."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.view = NodeView(snapshot, snapshot.nodes.rows())
+        self._positions = {name: at for at, name in enumerate(self.view.names)}
+
+    def position(self, name: str) -> int:
+        """Return where the node of that name is."""
+        return self._positions[name]
 
 
-def _fault(volume: PersistentVolume, claim: PersistentVolumeClaim, given: set[str], view: NodeView) -> str:
-    """Return why ``claim`` can't have ``volume``, as ``volume_matching`` decides."""
-    spec, wanted, kept = volume.spec, claim.spec, volume.spec.claim_ref
+class _Volumes:
+    """Why no volume of a claim's class serves it: most reasons hold for all nodes.
+
+    Args:
+        claim: The claim.
+        nodes: The nodes.
+    """
+
+    def __init__(self, claim: PersistentVolumeClaim, nodes: _AllNodes) -> None:
+        self._nodes, self._class = nodes, class_of_claim(claim)
+        volumes = nodes.view.snapshot.objects.all(PersistentVolume)
+        self._names = [each.metadata.name for each in volumes if class_of_volume(each) == self._class]
+        self._everywhere: Counter[str] = Counter()
+        # By node affinity, and by the fault that volumes have even where they are reached.
+        self._reachable: dict[NodeSelector | None, Counter[tuple[str, str]]] = {}
+        self._reached: dict[NodeSelector | None, Bools] = {}
+        for volume in volumes:
+            if class_of_volume(volume) != self._class:
+                continue
+            if fault := _fault_before_reach(volume, claim):
+                self._everywhere[fault] += 1
+                continue
+            required, fault = required_of(volume), _fault_in_reach(volume, claim)
+            if required not in self._reached:
+                self._reached[required] = reaches(required, self._nodes.view)
+            known = self._reachable.setdefault(required, Counter())
+            known[fault, "" if fault else volume.metadata.name] += 1
+
+    def why_none(self, node: NodeInfo, given: set[str]) -> str:
+        """Return why none serves the claim on ``node``, where claims of the pod get the ``given`` ones."""
+        if not self._names:
+            return f"there is no volume of class {self._class}"
+        faults, at = self._everywhere.copy(), self._nodes.position(node.name)
+        for required, known in self._reachable.items():
+            reached = self._reached[required][at]
+            for (fault, name), count in known.items():
+                taken = "goes to another claim of the pod" if name in given else "unusable"
+                faults[(fault or taken) if reached else "not reached from the node"] += count
+        if len(self._names) == 1:
+            (fault,) = faults
+            verb = "" if fault.startswith(("has ", "goes ")) else "is "
+            return f"volume {self._names[0]} {verb}{fault}"
+        counted = ", ".join(f"{text} ({count})" for text, count in faults.most_common(3))
+        return f"none of the {len(self._names)} volumes of the class can be used: {counted}"
+
+
+def _fault_before_reach(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
+    """Return why ``claim`` can't have ``volume`` wherever it is reached, "" = it may."""
+    kept, mine = volume.spec.claim_ref, is_kept_for(volume, claim)
+    if kept is not None and not mine:
+        return f"kept for {kept.namespace}/{kept.name}"
+    if volume.metadata.deletion_timestamp is not None:
+        return "being deleted"
+    return "" if mine or volume.status.phase == "Available" else volume.status.phase or "not available"
+
+
+def _fault_in_reach(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
+    """Return why ``claim`` can't have ``volume`` where it is reached, as ``volume_matching`` decides."""
+    spec, wanted, mine = volume.spec, claim.spec, is_kept_for(volume, claim)
     size = size_of(spec.capacity)
-    mine = is_kept_for(volume, claim)
     selector = compiled(wanted.selector) if wanted.selector is not None and not mine else None
     faults = (
-        (kept is not None and not mine, f"kept for {kept.namespace}/{kept.name}" if kept else ""),
-        (volume.metadata.deletion_timestamp is not None, "being deleted"),
-        (not mine and volume.status.phase != "Available", volume.status.phase or "not available"),
-        (not reaches(required_of(volume), view).all(), "not reached from the node"),
         (
             (spec.volume_mode or FILESYSTEM) != (wanted.volume_mode or FILESYSTEM),
             f"has mode {spec.volume_mode or FILESYSTEM}",
@@ -202,6 +291,5 @@ def _fault(volume: PersistentVolume, claim: PersistentVolumeClaim, given: set[st
             "has other attributes",
         ),
         (size < size_of(wanted.resources.requests), f"has only {amount_text(MEMORY, size // _NANO)}"),
-        (volume.metadata.name in given, "goes to another claim of the pod"),
     )
-    return next((text for fails, text in faults if fails), "unusable")
+    return next((text for fails, text in faults if fails), "")

@@ -137,7 +137,8 @@ class VolumeBinding(
         if node is None:
             return claim_faults(state, pod)
         with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
-        return list(claims_without_volumes(state.read(_PRE_FILTER, PodClaims), node, with_classes))
+        claims = state.read(_PRE_FILTER, PodClaims)
+        return list(claims_without_volumes(state, claims, node, with_classes))
 
     def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         found = BoundClaims.of(state, pod, nodes.snapshot.objects)
