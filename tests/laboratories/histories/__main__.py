@@ -16,10 +16,10 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.laboratories import long_runs
-from tests.laboratories.histories import configurations, ledger, report
+from tests.laboratories.histories import ledger, report
 from tests.laboratories.histories.forms import FORMS
 from tests.laboratories.histories.rounds import Form, Played, play
-from tests.laboratories.histories.workers import begin, play_some
+from tests.laboratories.histories.workers import begin, play_some, with_rules
 
 LEDGERS = long_runs.LEDGERS / "histories"
 
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ever = ledger.read(file)
     else:
         if args.rules:
-            configurations.RULES_IN = 1.0
+            with_rules()
         steps = [int(step) for step in args.steps.split(",")] if args.steps else None
         now = ever = [play(form, args.seed, steps) for form in forms.values()]
         for played in now:

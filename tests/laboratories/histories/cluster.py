@@ -22,6 +22,10 @@ from tests.laboratories.histories.objects import (
 )
 from tests.laboratories.histories.pods import APPS, Kind, kind_of_pod, pod_of, sized
 
+SIZES = (range(3, 9), range(9, 30), range(101, 151))
+SIZE_ODDS = (60, 36, 4)
+"""How many nodes there may be, and how often."""
+
 LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
@@ -44,8 +48,7 @@ class Scene:
     @classmethod
     def of(cls, dice: Random, most_nodes: int = 150) -> Scene:
         """Return a scene, mostly with few nodes, since each is evaluated one by one."""
-        sizes = [range(3, 9), range(9, 30), range(101, 151)]
-        count = min(dice.choice(dice.choices(sizes, (60, 36, 4))[0]), most_nodes)
+        count = min(dice.choice(dice.choices(SIZES, SIZE_ODDS)[0]), most_nodes)
         kinds = list[Kind]()
         while len(kinds) < 8:
             others = kinds and dice.random() < 0.3
