@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -253,7 +254,9 @@ def test_who_asks_for_the_next_number_of_a_session_changes_nothing() -> None:
     before = source.describe()
     assert source.push_objects("inventory", "s2", 1, []).next_sequence == 1
     assert source.push_objects("inventory", "s1", 5, []).next_sequence == 5
-    assert source.describe() == before
+    assert [replace(each, silence=0) for each in source.describe()] == [
+        replace(each, silence=0) for each in before
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The audit: one line for each pod that a call reserves, frees or binds, and for each change of a source."""
 
 import logging
+import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -69,8 +70,8 @@ def schedule(mode: pb.CommitMode.ValueType) -> pb.ScheduleRequest:
         ),
         pytest.param(lambda stubs: stubs.scheduling.Bind(pb.BindRequest()), [], id="nothing was tried"),
         pytest.param(
-            lambda stubs: stubs.cluster.PushObjects(load(make_node("b"), first=4)),
-            ["PushObjects client=- source=x: 3 events"],
+            lambda stubs: stubs.cluster.PushObjects(load(make_node("b"), source="y")),
+            ["PushObjects client=- source=y: 3 events"],
             id="PushObjects",
         ),
         pytest.param(
@@ -97,6 +98,21 @@ def test_who_changes_something_is_told(
         with caplog.at_level(logging.INFO, "mooring.audit"), suppress(grpc.RpcError):
             call(stubs)
     assert [record.getMessage() for record in caplog.records if record.name == "mooring.audit"] == lines
+
+
+def test_pushes_of_a_source_share_lines(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with world(push=True) as w, direct(w.backend) as stubs, caplog.at_level(logging.INFO, "mooring.audit"):
+        for number in range(4):
+            if number == 3:
+                monkeypatch.setattr("mooring.audit.repeats.time.monotonic", lambda: math.inf)
+            stubs.cluster.PushObjects(load(make_node("a"), first=3 * number + 1))
+    assert [record.getMessage() for record in caplog.records if record.name == "mooring.audit"] == [
+        "PushObjects client=- source=x: 3 events",
+        "PushObjects client=- source=x: 3 events, the last of 2 calls",
+        "PushObjects client=- source=x: 3 events",
+    ]
 
 
 def test_pods_of_a_batch_share_lines(caplog: pytest.LogCaptureFixture) -> None:

@@ -321,14 +321,14 @@ def test_an_unknown_form_is_rejected() -> None:
     assert [field for field, _ in failure.violations] == ["form"]
 
 
-def load(*objects: Any, first: int = 1, session: str = "s") -> pb.PushObjectsRequest:
+def load(*objects: Any, first: int = 1, session: str = "s", source: str = "x") -> pb.PushObjectsRequest:
     put = pb.PutObjects(objects=[KubernetesObject(json=_kind(item)) for item in objects])
     events = [
         pb.PushEvent(snapshot_begin=pb.SnapshotBegin()),
         pb.PushEvent(put=put),
         pb.PushEvent(snapshot_end=pb.SnapshotEnd()),
     ]
-    return pb.PushObjectsRequest(source="x", session=session, first_sequence=first, events=events)
+    return pb.PushObjectsRequest(source=source, session=session, first_sequence=first, events=events)
 
 
 def _kind(item: Any) -> bytes:

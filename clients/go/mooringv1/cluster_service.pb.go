@@ -79,10 +79,13 @@ type SourceInfo struct {
 	NextSequence uint64 `protobuf:"varint,6,opt,name=next_sequence,json=nextSequence,proto3" json:"next_sequence,omitempty"`
 	// Its last failure, such as a file that could not be read. Empty if the last attempt succeeded.
 	Error string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
-	// Seconds since the state was last known to be what the cluster has. 0 for sources other than a live cluster.
+	// Seconds since the state was last known to be what the cluster has. 0 for sources other than a live cluster, and for push
+	// sources whose callers send no freshness.
 	StalenessSeconds float64 `protobuf:"fixed64,8,opt,name=staleness_seconds,json=stalenessSeconds,proto3" json:"staleness_seconds,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Seconds since a push source was last called. 0 for others.
+	SilenceSeconds float64 `protobuf:"fixed64,9,opt,name=silence_seconds,json=silenceSeconds,proto3" json:"silence_seconds,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SourceInfo) Reset() {
@@ -167,6 +170,13 @@ func (x *SourceInfo) GetError() string {
 func (x *SourceInfo) GetStalenessSeconds() float64 {
 	if x != nil {
 		return x.StalenessSeconds
+	}
+	return 0
+}
+
+func (x *SourceInfo) GetSilenceSeconds() float64 {
+	if x != nil {
+		return x.SilenceSeconds
 	}
 	return 0
 }
@@ -1842,7 +1852,11 @@ type PushObjectsRequest struct {
 	// REQUIRED. The sequence number of the first event, counted from 1 in each session.
 	FirstSequence uint64 `protobuf:"varint,3,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
 	// The events, in order. None is allowed and asks for next_sequence.
-	Events        []*PushEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
+	Events []*PushEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
+	// OPTIONAL. How far the caller's own objects are behind the cluster. From the first call with it on, the source grows
+	// older with each second, and decisions by a state that is too old are STATE_STALE. Without it a source is never too old.
+	// It counts once the session's full load is complete.
+	Freshness     *PushFreshness `protobuf:"bytes,5,opt,name=freshness,proto3" json:"freshness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1905,6 +1919,68 @@ func (x *PushObjectsRequest) GetEvents() []*PushEvent {
 	return nil
 }
 
+func (x *PushObjectsRequest) GetFreshness() *PushFreshness {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
+// How far pushed objects are behind the cluster.
+type PushFreshness struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Seconds since the caller's objects were last known to be what the cluster has, 0 or more.
+	StalenessSeconds float64 `protobuf:"fixed64,1,opt,name=staleness_seconds,json=stalenessSeconds,proto3" json:"staleness_seconds,omitempty"`
+	// Why nothing may be decided by the objects, such as "etcd went back to an older version". Usually empty.
+	Doubt         string `protobuf:"bytes,2,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PushFreshness) Reset() {
+	*x = PushFreshness{}
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PushFreshness) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PushFreshness) ProtoMessage() {}
+
+func (x *PushFreshness) ProtoReflect() protoreflect.Message {
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PushFreshness.ProtoReflect.Descriptor instead.
+func (*PushFreshness) Descriptor() ([]byte, []int) {
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *PushFreshness) GetStalenessSeconds() float64 {
+	if x != nil {
+		return x.StalenessSeconds
+	}
+	return 0
+}
+
+func (x *PushFreshness) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
+}
+
 // Response of ClusterService.PushObjects.
 type PushObjectsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1922,7 +1998,7 @@ type PushObjectsResponse struct {
 
 func (x *PushObjectsResponse) Reset() {
 	*x = PushObjectsResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[23]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1934,7 +2010,7 @@ func (x *PushObjectsResponse) String() string {
 func (*PushObjectsResponse) ProtoMessage() {}
 
 func (x *PushObjectsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[23]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1947,7 +2023,7 @@ func (x *PushObjectsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushObjectsResponse.ProtoReflect.Descriptor instead.
 func (*PushObjectsResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{23}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PushObjectsResponse) GetProvenance() *Provenance {
@@ -1989,7 +2065,7 @@ type RemoveSourceRequest struct {
 
 func (x *RemoveSourceRequest) Reset() {
 	*x = RemoveSourceRequest{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[24]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2077,7 @@ func (x *RemoveSourceRequest) String() string {
 func (*RemoveSourceRequest) ProtoMessage() {}
 
 func (x *RemoveSourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[24]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2090,7 @@ func (x *RemoveSourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSourceRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSourceRequest) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{24}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RemoveSourceRequest) GetSource() string {
@@ -2035,7 +2111,7 @@ type RemoveSourceResponse struct {
 
 func (x *RemoveSourceResponse) Reset() {
 	*x = RemoveSourceResponse{}
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[25]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2123,7 @@ func (x *RemoveSourceResponse) String() string {
 func (*RemoveSourceResponse) ProtoMessage() {}
 
 func (x *RemoveSourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mooring_v1_cluster_service_proto_msgTypes[25]
+	mi := &file_mooring_v1_cluster_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2136,7 @@ func (x *RemoveSourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSourceResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSourceResponse) Descriptor() ([]byte, []int) {
-	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{25}
+	return file_mooring_v1_cluster_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RemoveSourceResponse) GetProvenance() *Provenance {
@@ -2076,7 +2152,7 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\n" +
 	" mooring/v1/cluster_service.proto\x12\n" +
 	"mooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\"\x17\n" +
-	"\x15GetClusterInfoRequest\"\xf6\x01\n" +
+	"\x15GetClusterInfoRequest\"\x9f\x02\n" +
 	"\n" +
 	"SourceInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -2087,7 +2163,8 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\asession\x18\x05 \x01(\tR\asession\x12#\n" +
 	"\rnext_sequence\x18\x06 \x01(\x04R\fnextSequence\x12\x14\n" +
 	"\x05error\x18\a \x01(\tR\x05error\x12+\n" +
-	"\x11staleness_seconds\x18\b \x01(\x01R\x10stalenessSeconds\"\xd9\x04\n" +
+	"\x11staleness_seconds\x18\b \x01(\x01R\x10stalenessSeconds\x12'\n" +
+	"\x0fsilence_seconds\x18\t \x01(\x01R\x0esilenceSeconds\"\xd9\x04\n" +
 	"\x16GetClusterInfoResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
@@ -2239,12 +2316,16 @@ const file_mooring_v1_cluster_service_proto_rawDesc = "" +
 	"\x03put\x18\x02 \x01(\v2\x16.mooring.v1.PutObjectsH\x00R\x03put\x122\n" +
 	"\x06remove\x18\x03 \x01(\v2\x18.mooring.v1.RemoveObjectH\x00R\x06remove\x12<\n" +
 	"\fsnapshot_end\x18\x04 \x01(\v2\x17.mooring.v1.SnapshotEndH\x00R\vsnapshotEndB\a\n" +
-	"\x05event\"\x9c\x01\n" +
+	"\x05event\"\xd5\x01\n" +
 	"\x12PushObjectsRequest\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12%\n" +
 	"\x0efirst_sequence\x18\x03 \x01(\x04R\rfirstSequence\x12-\n" +
-	"\x06events\x18\x04 \x03(\v2\x15.mooring.v1.PushEventR\x06events\"\xb3\x01\n" +
+	"\x06events\x18\x04 \x03(\v2\x15.mooring.v1.PushEventR\x06events\x127\n" +
+	"\tfreshness\x18\x05 \x01(\v2\x19.mooring.v1.PushFreshnessR\tfreshness\"R\n" +
+	"\rPushFreshness\x12+\n" +
+	"\x11staleness_seconds\x18\x01 \x01(\x01R\x10stalenessSeconds\x12\x14\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"\xb3\x01\n" +
 	"\x13PushObjectsResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
@@ -2284,7 +2365,7 @@ func file_mooring_v1_cluster_service_proto_rawDescGZIP() []byte {
 	return file_mooring_v1_cluster_service_proto_rawDescData
 }
 
-var file_mooring_v1_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_mooring_v1_cluster_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_mooring_v1_cluster_service_proto_goTypes = []any{
 	(*GetClusterInfoRequest)(nil),   // 0: mooring.v1.GetClusterInfoRequest
 	(*SourceInfo)(nil),              // 1: mooring.v1.SourceInfo
@@ -2309,72 +2390,74 @@ var file_mooring_v1_cluster_service_proto_goTypes = []any{
 	(*SnapshotEnd)(nil),             // 20: mooring.v1.SnapshotEnd
 	(*PushEvent)(nil),               // 21: mooring.v1.PushEvent
 	(*PushObjectsRequest)(nil),      // 22: mooring.v1.PushObjectsRequest
-	(*PushObjectsResponse)(nil),     // 23: mooring.v1.PushObjectsResponse
-	(*RemoveSourceRequest)(nil),     // 24: mooring.v1.RemoveSourceRequest
-	(*RemoveSourceResponse)(nil),    // 25: mooring.v1.RemoveSourceResponse
-	nil,                             // 26: mooring.v1.PendingPod.LabelsEntry
-	nil,                             // 27: mooring.v1.PodSummary.RequestsEntry
-	(*Provenance)(nil),              // 28: mooring.v1.Provenance
-	(*timestamppb.Timestamp)(nil),   // 29: google.protobuf.Timestamp
-	(NodeForm)(0),                   // 30: mooring.v1.NodeForm
-	(*NodeList)(nil),                // 31: mooring.v1.NodeList
-	(*PodReference)(nil),            // 32: mooring.v1.PodReference
-	(*KubernetesObject)(nil),        // 33: mooring.v1.KubernetesObject
+	(*PushFreshness)(nil),           // 23: mooring.v1.PushFreshness
+	(*PushObjectsResponse)(nil),     // 24: mooring.v1.PushObjectsResponse
+	(*RemoveSourceRequest)(nil),     // 25: mooring.v1.RemoveSourceRequest
+	(*RemoveSourceResponse)(nil),    // 26: mooring.v1.RemoveSourceResponse
+	nil,                             // 27: mooring.v1.PendingPod.LabelsEntry
+	nil,                             // 28: mooring.v1.PodSummary.RequestsEntry
+	(*Provenance)(nil),              // 29: mooring.v1.Provenance
+	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
+	(NodeForm)(0),                   // 31: mooring.v1.NodeForm
+	(*NodeList)(nil),                // 32: mooring.v1.NodeList
+	(*PodReference)(nil),            // 33: mooring.v1.PodReference
+	(*KubernetesObject)(nil),        // 34: mooring.v1.KubernetesObject
 }
 var file_mooring_v1_cluster_service_proto_depIdxs = []int32{
-	28, // 0: mooring.v1.GetClusterInfoResponse.provenance:type_name -> mooring.v1.Provenance
+	29, // 0: mooring.v1.GetClusterInfoResponse.provenance:type_name -> mooring.v1.Provenance
 	1,  // 1: mooring.v1.GetClusterInfoResponse.sources:type_name -> mooring.v1.SourceInfo
-	29, // 2: mooring.v1.GetClusterInfoResponse.start_time:type_name -> google.protobuf.Timestamp
-	29, // 3: mooring.v1.GetClusterInfoResponse.configuration_time:type_name -> google.protobuf.Timestamp
-	30, // 4: mooring.v1.ListNodesRequest.form:type_name -> mooring.v1.NodeForm
+	30, // 2: mooring.v1.GetClusterInfoResponse.start_time:type_name -> google.protobuf.Timestamp
+	30, // 3: mooring.v1.GetClusterInfoResponse.configuration_time:type_name -> google.protobuf.Timestamp
+	31, // 4: mooring.v1.ListNodesRequest.form:type_name -> mooring.v1.NodeForm
 	4,  // 5: mooring.v1.NodeUsage.resources:type_name -> mooring.v1.ResourceUsage
-	28, // 6: mooring.v1.ListNodesResponse.provenance:type_name -> mooring.v1.Provenance
-	31, // 7: mooring.v1.ListNodesResponse.nodes:type_name -> mooring.v1.NodeList
+	29, // 6: mooring.v1.ListNodesResponse.provenance:type_name -> mooring.v1.Provenance
+	32, // 7: mooring.v1.ListNodesResponse.nodes:type_name -> mooring.v1.NodeList
 	5,  // 8: mooring.v1.ListNodesResponse.usage:type_name -> mooring.v1.NodeUsage
-	30, // 9: mooring.v1.WatchNodesRequest.form:type_name -> mooring.v1.NodeForm
-	28, // 10: mooring.v1.WatchNodesResponse.provenance:type_name -> mooring.v1.Provenance
-	31, // 11: mooring.v1.WatchNodesResponse.nodes:type_name -> mooring.v1.NodeList
-	32, // 12: mooring.v1.PendingPod.pod:type_name -> mooring.v1.PodReference
-	29, // 13: mooring.v1.PendingPod.creation_time:type_name -> google.protobuf.Timestamp
-	26, // 14: mooring.v1.PendingPod.labels:type_name -> mooring.v1.PendingPod.LabelsEntry
-	28, // 15: mooring.v1.ListPendingPodsResponse.provenance:type_name -> mooring.v1.Provenance
+	31, // 9: mooring.v1.WatchNodesRequest.form:type_name -> mooring.v1.NodeForm
+	29, // 10: mooring.v1.WatchNodesResponse.provenance:type_name -> mooring.v1.Provenance
+	32, // 11: mooring.v1.WatchNodesResponse.nodes:type_name -> mooring.v1.NodeList
+	33, // 12: mooring.v1.PendingPod.pod:type_name -> mooring.v1.PodReference
+	30, // 13: mooring.v1.PendingPod.creation_time:type_name -> google.protobuf.Timestamp
+	27, // 14: mooring.v1.PendingPod.labels:type_name -> mooring.v1.PendingPod.LabelsEntry
+	29, // 15: mooring.v1.ListPendingPodsResponse.provenance:type_name -> mooring.v1.Provenance
 	10, // 16: mooring.v1.ListPendingPodsResponse.pods:type_name -> mooring.v1.PendingPod
-	32, // 17: mooring.v1.PodSummary.pod:type_name -> mooring.v1.PodReference
-	29, // 18: mooring.v1.PodSummary.creation_time:type_name -> google.protobuf.Timestamp
-	27, // 19: mooring.v1.PodSummary.requests:type_name -> mooring.v1.PodSummary.RequestsEntry
-	28, // 20: mooring.v1.ListPodsResponse.provenance:type_name -> mooring.v1.Provenance
+	33, // 17: mooring.v1.PodSummary.pod:type_name -> mooring.v1.PodReference
+	30, // 18: mooring.v1.PodSummary.creation_time:type_name -> google.protobuf.Timestamp
+	28, // 19: mooring.v1.PodSummary.requests:type_name -> mooring.v1.PodSummary.RequestsEntry
+	29, // 20: mooring.v1.ListPodsResponse.provenance:type_name -> mooring.v1.Provenance
 	13, // 21: mooring.v1.ListPodsResponse.pods:type_name -> mooring.v1.PodSummary
-	28, // 22: mooring.v1.GetObjectResponse.provenance:type_name -> mooring.v1.Provenance
-	33, // 23: mooring.v1.GetObjectResponse.object:type_name -> mooring.v1.KubernetesObject
-	33, // 24: mooring.v1.PutObjects.objects:type_name -> mooring.v1.KubernetesObject
+	29, // 22: mooring.v1.GetObjectResponse.provenance:type_name -> mooring.v1.Provenance
+	34, // 23: mooring.v1.GetObjectResponse.object:type_name -> mooring.v1.KubernetesObject
+	34, // 24: mooring.v1.PutObjects.objects:type_name -> mooring.v1.KubernetesObject
 	19, // 25: mooring.v1.PushEvent.snapshot_begin:type_name -> mooring.v1.SnapshotBegin
 	17, // 26: mooring.v1.PushEvent.put:type_name -> mooring.v1.PutObjects
 	18, // 27: mooring.v1.PushEvent.remove:type_name -> mooring.v1.RemoveObject
 	20, // 28: mooring.v1.PushEvent.snapshot_end:type_name -> mooring.v1.SnapshotEnd
 	21, // 29: mooring.v1.PushObjectsRequest.events:type_name -> mooring.v1.PushEvent
-	28, // 30: mooring.v1.PushObjectsResponse.provenance:type_name -> mooring.v1.Provenance
-	28, // 31: mooring.v1.RemoveSourceResponse.provenance:type_name -> mooring.v1.Provenance
-	0,  // 32: mooring.v1.ClusterService.GetClusterInfo:input_type -> mooring.v1.GetClusterInfoRequest
-	3,  // 33: mooring.v1.ClusterService.ListNodes:input_type -> mooring.v1.ListNodesRequest
-	7,  // 34: mooring.v1.ClusterService.WatchNodes:input_type -> mooring.v1.WatchNodesRequest
-	9,  // 35: mooring.v1.ClusterService.ListPendingPods:input_type -> mooring.v1.ListPendingPodsRequest
-	12, // 36: mooring.v1.ClusterService.ListPods:input_type -> mooring.v1.ListPodsRequest
-	15, // 37: mooring.v1.ClusterService.GetObject:input_type -> mooring.v1.GetObjectRequest
-	22, // 38: mooring.v1.ClusterService.PushObjects:input_type -> mooring.v1.PushObjectsRequest
-	24, // 39: mooring.v1.ClusterService.RemoveSource:input_type -> mooring.v1.RemoveSourceRequest
-	2,  // 40: mooring.v1.ClusterService.GetClusterInfo:output_type -> mooring.v1.GetClusterInfoResponse
-	6,  // 41: mooring.v1.ClusterService.ListNodes:output_type -> mooring.v1.ListNodesResponse
-	8,  // 42: mooring.v1.ClusterService.WatchNodes:output_type -> mooring.v1.WatchNodesResponse
-	11, // 43: mooring.v1.ClusterService.ListPendingPods:output_type -> mooring.v1.ListPendingPodsResponse
-	14, // 44: mooring.v1.ClusterService.ListPods:output_type -> mooring.v1.ListPodsResponse
-	16, // 45: mooring.v1.ClusterService.GetObject:output_type -> mooring.v1.GetObjectResponse
-	23, // 46: mooring.v1.ClusterService.PushObjects:output_type -> mooring.v1.PushObjectsResponse
-	25, // 47: mooring.v1.ClusterService.RemoveSource:output_type -> mooring.v1.RemoveSourceResponse
-	40, // [40:48] is the sub-list for method output_type
-	32, // [32:40] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	23, // 30: mooring.v1.PushObjectsRequest.freshness:type_name -> mooring.v1.PushFreshness
+	29, // 31: mooring.v1.PushObjectsResponse.provenance:type_name -> mooring.v1.Provenance
+	29, // 32: mooring.v1.RemoveSourceResponse.provenance:type_name -> mooring.v1.Provenance
+	0,  // 33: mooring.v1.ClusterService.GetClusterInfo:input_type -> mooring.v1.GetClusterInfoRequest
+	3,  // 34: mooring.v1.ClusterService.ListNodes:input_type -> mooring.v1.ListNodesRequest
+	7,  // 35: mooring.v1.ClusterService.WatchNodes:input_type -> mooring.v1.WatchNodesRequest
+	9,  // 36: mooring.v1.ClusterService.ListPendingPods:input_type -> mooring.v1.ListPendingPodsRequest
+	12, // 37: mooring.v1.ClusterService.ListPods:input_type -> mooring.v1.ListPodsRequest
+	15, // 38: mooring.v1.ClusterService.GetObject:input_type -> mooring.v1.GetObjectRequest
+	22, // 39: mooring.v1.ClusterService.PushObjects:input_type -> mooring.v1.PushObjectsRequest
+	25, // 40: mooring.v1.ClusterService.RemoveSource:input_type -> mooring.v1.RemoveSourceRequest
+	2,  // 41: mooring.v1.ClusterService.GetClusterInfo:output_type -> mooring.v1.GetClusterInfoResponse
+	6,  // 42: mooring.v1.ClusterService.ListNodes:output_type -> mooring.v1.ListNodesResponse
+	8,  // 43: mooring.v1.ClusterService.WatchNodes:output_type -> mooring.v1.WatchNodesResponse
+	11, // 44: mooring.v1.ClusterService.ListPendingPods:output_type -> mooring.v1.ListPendingPodsResponse
+	14, // 45: mooring.v1.ClusterService.ListPods:output_type -> mooring.v1.ListPodsResponse
+	16, // 46: mooring.v1.ClusterService.GetObject:output_type -> mooring.v1.GetObjectResponse
+	24, // 47: mooring.v1.ClusterService.PushObjects:output_type -> mooring.v1.PushObjectsResponse
+	26, // 48: mooring.v1.ClusterService.RemoveSource:output_type -> mooring.v1.RemoveSourceResponse
+	41, // [41:49] is the sub-list for method output_type
+	33, // [33:41] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_cluster_service_proto_init() }
@@ -2399,7 +2482,7 @@ func file_mooring_v1_cluster_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mooring_v1_cluster_service_proto_rawDesc), len(file_mooring_v1_cluster_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,7 +20,7 @@ from mooring.cluster.decoding import (
 )
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove, default_uid
 from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd
-from mooring.cluster.sources.push import PushEvent
+from mooring.cluster.sources.push import PushEvent, PushFreshness
 from mooring.config import POINTS
 from mooring.config.show import plain
 from mooring.framework import Node, Pod
@@ -110,7 +110,7 @@ class PushBridge:
         skipped: dict[str, None] = {}
         events = [_event(event, f"events[{at}]", skipped) for at, event in enumerate(request.events)]
         pushed = self._source.push_objects(
-            request.source, request.session, request.first_sequence, events, client
+            request.source, request.session, request.first_sequence, events, client, _freshness(request)
         )
         return PushResult(pushed.next_sequence, pushed.applied_count, _ignored(skipped))
 
@@ -135,6 +135,15 @@ def _check(*faults: FieldError | None) -> None:
     found = [fault for fault in faults if fault is not None]
     if found:
         raise InvalidArgumentError(found)
+
+
+def _freshness(request: cluster_pb.PushObjectsRequest) -> PushFreshness | None:
+    if not request.HasField("freshness"):
+        return None
+    told = request.freshness
+    if not told.staleness_seconds >= 0:
+        raise InvalidArgumentError.at("freshness.staleness_seconds", "must be 0 or more")
+    return PushFreshness(told.staleness_seconds, told.doubt)
 
 
 def _event(event: cluster_pb.PushEvent, path: str, skipped: dict[str, None]) -> PushEvent:

@@ -225,6 +225,25 @@ class ServerOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class PushOptions:
+    """A watcher that pushes to replicas.
+
+    Attributes:
+        source: Where its objects come from, one of SOURCES but ``push``.
+        replicas: HOST:PORT or unix:PATH each; a host's addresses are a replica each.
+        kubeconfig: The API server of the source ``kubernetes``; "" = that of the pod that this runs in.
+        name: The name of the source at the replicas.
+        metrics_listen: HOST:PORT of probes and metrics.
+    """
+
+    source: str
+    replicas: Sequence[str]
+    kubeconfig: str = ""
+    name: str = "cluster"
+    metrics_listen: str = "127.0.0.1:0"
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionOptions:
     """The API server of ``mooring scheduler``.
 

@@ -110,6 +110,8 @@ def texts(event: AuditEvent) -> Iterator[str]:
     source = f" source={event.source}" if event.source else ""
     told = [f" pod={pod.key} uid={pod.uid or '-'} node={pod.node or '-'}" for pod in event.pods]
     end = event.message if event.outcome == OK and event.message else f"{event.outcome} {event.message}"
+    if event.count > 1:
+        end = f"{end}, the last of {event.count} calls"
     for start in range(0, len(told) or 1, PODS_A_LINE):
         some = "".join(told[start : start + PODS_A_LINE])
         yield f"{event.call} client={event.who or '-'}{behind}{source}{some}: {end.rstrip()}"

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from mooring.audit.event import OWN, PODS_A_LINE, AuditedPod, AuditEvent, AuditKind
 from mooring.audit.files import AuditTarget
+from mooring.audit.repeats import Repeats
 from mooring.audit.trail import AuditTrail, Decided
 from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.records import BatchRecord
@@ -38,12 +39,6 @@ under way still find one."""
 
 RETRY_SECONDS: Final = 1.0
 """Between two attempts to write what could not be written."""
-
-REPEAT_SECONDS: Final = 10.0
-"""Equal denials of one caller within this time share a line, so that they can't push out other events."""
-
-MOST_REPEATED: Final = 1_000
-"""Denials that are told apart for that."""
 
 REPORT_SECONDS: Final = 10.0
 """Between two reports of lost events in the log of the process."""
@@ -86,7 +81,7 @@ class AuditLog(AuditTrail):
         self._next_report = 0.0
         self._write_fault = ""
         self._stopping = threading.Event()
-        self._repeats = _Repeats()
+        self._repeats = Repeats()
         self._encode = msgspec.json.Encoder().encode
         self._thread = threading.Thread(target=self._write_all, name="audit", daemon=True)
         self._thread.start()
@@ -139,8 +134,7 @@ class AuditLog(AuditTrail):
                 self._target.close()
                 return
             event, decided = taken
-            new = event.kind is not AuditKind.DENIAL or self._repeats.is_first(event)
-            events = [self._numbered(event, decided)] if new else []
+            events = [self._numbered(event, decided)] if self._repeats.is_first(event) else []
             if not self._write([*events, *self._repeats.ended()], len(event.pods) or 1):
                 return
 
@@ -204,27 +198,3 @@ def _parts(event: AuditEvent) -> Iterator[AuditEvent]:
         return
     for start in range(0, len(event.pods), PODS_A_LINE):
         yield replace(event, pods=event.pods[start : start + PODS_A_LINE])
-
-
-class _Repeats:
-    """Equal denials of a caller: the first is written, and the others are counted. For one thread."""
-
-    def __init__(self) -> None:
-        self._counted: dict[tuple[str, str, str], tuple[float, AuditEvent, int]] = {}
-
-    def is_first(self, event: AuditEvent) -> bool:
-        """Return whether the event is to be written now; it is counted if not."""
-        key = event.behind or event.who, event.call, event.outcome
-        until, _, count = self._counted.pop(key, (0.0, event, 0))
-        if until:
-            self._counted[key] = until, event, count + 1
-        elif len(self._counted) < MOST_REPEATED:
-            self._counted[key] = time.monotonic() + REPEAT_SECONDS, event, 0
-        return not until
-
-    def ended(self, end: float = 0.0) -> list[AuditEvent]:
-        """Return an event for each denial that was counted, if its time is over by now or by ``end``."""
-        now = max(end, time.monotonic())
-        over = [key for key, (until, _, _) in self._counted.items() if until <= now]
-        found = [self._counted.pop(key) for key in over]
-        return [replace(event, count=count) for _, event, count in found if count]

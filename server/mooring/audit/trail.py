@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 from mooring.audit.event import AuditEvent, AuditKind, texts
+from mooring.audit.repeats import Repeats
 from mooring.decisions.records import BatchRecord, Record
 from mooring.framework.errors import UnavailableError
 
@@ -40,7 +42,17 @@ class AuditTrail:
 class LoggedTrail(AuditTrail):
     """Logs changes by the logger ``mooring.audit``, at INFO; not denials, which callers can repeat."""
 
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._repeats = Repeats()
+
     def record(self, event: AuditEvent, decided: Decided | None = None) -> None:
-        if event.kind in (AuditKind.COMMIT, AuditKind.PUSH) and log.isEnabledFor(logging.INFO):
-            for text in texts(event):
+        if event.kind not in (AuditKind.COMMIT, AuditKind.PUSH) or not log.isEnabledFor(logging.INFO):
+            return
+        events = [event]
+        if event.kind is AuditKind.PUSH:
+            with self._lock:
+                events = [*self._repeats.ended(), *([event] if self._repeats.is_first(event) else [])]
+        for each in events:
+            for text in texts(each):
                 log.info("%s", text)

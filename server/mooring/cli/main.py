@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Look into a cluster": ("explain", "why-pending", "decisions", "nodes", "audit", "web", "mcp"),
     "Ask what would be": ("what-if", "schedule", "sweep", "replay"),
-    "Run it": ("run", "serve", "scheduler", "record", "doctor"),
+    "Run it": ("run", "serve", "scheduler", "push", "record", "doctor"),
     "Configure and extend it": ("config", "access", "plugins", "conformance"),
 }
 """The commands by purpose. Each is the module of the same name here, which declares it with ``add``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -53,3 +53,9 @@ def complain(text: object) -> None:
     """Print an error on standard error; each line of it can stand alone."""
     for line in str(text).splitlines():
         print(f"mooring: {printable(line)}", file=sys.stderr)
+
+
+def print_ready(listeners: Mapping[str, str]) -> None:
+    """Print the line with which a program that serves says where it does."""
+    addresses = " ".join(f"{name}={address or 'none'}" for name, address in listeners.items())
+    print(f"mooring ready: {addresses}", flush=True)

@@ -45,6 +45,11 @@ def add_server(flags: Flags, default: str = "") -> None:
         else "call this server instead: HOST:PORT or unix:PATH"
     )
     flags.add("server", "ADDRESS", default, text)
+    add_server_files(flags)
+
+
+def add_server_files(flags: Flags) -> None:
+    """Add the flags of the files with which a server is called: certificates and the token."""
     add_server_certificates(flags)
     text = "the bearer token to show to the server, such as of kubectl create token --audience"
     flags.add("server-token-file", "FILE", "", text)
@@ -225,6 +230,20 @@ def channel_to(args: argparse.Namespace) -> grpc.Channel:
     """Return a channel to the server that the flags of ``add_server`` name. Raises CallError if a file can't
     be read.
     """
+    return channel_at(args, args.server)
+
+
+def channel_at(args: argparse.Namespace, address: str, name: str = "") -> grpc.Channel:
+    """Return a channel to an address, with the files that the flags of ``add_server`` name.
+
+    Args:
+        args: The flags.
+        address: HOST:PORT or unix:PATH.
+        name: The host that the server's certificate has; "" = that of the address.
+
+    Raises:
+        CallError: A file can't be read.
+    """
     import grpc
 
     names = (args.server_ca_file, args.server_key_file, args.server_cert_file, args.server_token_file)
@@ -232,15 +251,16 @@ def channel_to(args: argparse.Namespace) -> grpc.Channel:
         authority, key, chain, token = (Path(name).read_bytes() if name else b"" for name in names)
     except OSError as error:
         raise CallError(f"{error.filename} can't be read: {error.strerror}") from None
+    options = [*CHANNEL_OPTIONS, *([("grpc.ssl_target_name_override", name)] if name else [])]
     if not (authority or key or chain):
-        channel = grpc.insecure_channel(args.server, options=CHANNEL_OPTIONS)
+        channel = grpc.insecure_channel(address, options=options)
     else:
         credentials = grpc.ssl_channel_credentials(authority or None, key or None, chain or None)
-        channel = grpc.secure_channel(args.server, credentials, options=CHANNEL_OPTIONS)
+        channel = grpc.secure_channel(address, credentials, options=options)
     if not token:
         return channel
-    if not (names[0] or is_local(args.server)):
-        raise CallError(f"{args.server}: a token is not sent in plain text; give --server-ca-file")
+    if not (names[0] or is_local(address)):
+        raise CallError(f"{address}: a token is not sent in plain text; give --server-ca-file")
     from mooring.cli.bearer import Bearer
 
     return grpc.intercept_channel(channel, Bearer(token.decode().strip()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
@@ -19,7 +18,7 @@ from mooring.cli.kube_scheduler_flags import (
     serving_options,
     warn_of_ignored_flags,
 )
-from mooring.cli.output import Exit
+from mooring.cli.output import Exit, print_ready
 from mooring.cli.serving_flags import add_process, certificate_files, process_options
 from mooring.cli.values import seconds
 from mooring.scheduler.budget import ATTEMPT_SECONDS
@@ -103,7 +102,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return Exit.OK
     share_freed_memory()
     return_freed_memory()
-    ended_well = run_scheduler(scheduler, stop_signal(), _print_ready)
+    ended_well = run_scheduler(scheduler, stop_signal(), print_ready)
     return Exit.OK if ended_well else Exit.FAILED
 
 
@@ -121,8 +120,3 @@ def _scheduler_options(args: argparse.Namespace, options: tuple[Option, ...]) ->
         event_advice=args.event_advice,
         serving=serving_options(args, flag_values(args)) if serves else None,
     )
-
-
-def _print_ready(listeners: Mapping[str, str]) -> None:
-    addresses = " ".join(f"{name}={address or 'none'}" for name, address in listeners.items())
-    print(f"mooring ready: {addresses}", flush=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
@@ -19,7 +18,7 @@ from mooring.cli.flags import (
     add_deciding,
     search_working_directory,
 )
-from mooring.cli.output import Exit, UsageError
+from mooring.cli.output import Exit, UsageError, print_ready
 from mooring.cli.serving_flags import add_metrics_prefix, add_process, certificate_files, process_options
 from mooring.cli.values import above_zero, host_and_port, one_of, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
@@ -143,7 +142,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     log_flags(args.parser.values(args), args.kube_version)
     share_freed_memory()
     return_freed_memory()
-    ended_well = serve(_server_options(args, options), stop_signal(), _print_ready)
+    ended_well = serve(_server_options(args, options), stop_signal(), print_ready)
     return Exit.OK if ended_well else Exit.FAILED
 
 
@@ -209,8 +208,3 @@ def _allowed(args: argparse.Namespace) -> frozenset[str]:
             "--allow-client", "needs --tls-client-ca-file: without it no client has a name"
         )
     return frozenset(args.allow_client) if args.tls_client_ca_file else frozenset()
-
-
-def _print_ready(listeners: Mapping[str, str]) -> None:
-    addresses = " ".join(f"{name}={address}" for name, address in listeners.items())
-    print(f"mooring ready: {addresses}", flush=True)

@@ -35,6 +35,7 @@ class SourceStatus:
         next_sequence: The next number that a push source expects, 0 for others.
         error: Its last failure, "" when the last attempt succeeded.
         staleness: Seconds since the state was last known to be what the cluster has.
+        silence: Seconds since a push source was last called, 0 for others.
         lag: Seconds for which the oldest event that came has been waiting to be written; 0 = none waits.
         rollbacks: How often the cluster went back to an older version of itself, and was loaded again.
         kinds: The kinds that it follows one by one; none for other sources.
@@ -48,6 +49,7 @@ class SourceStatus:
     next_sequence: int = 0
     error: str = ""
     staleness: float = 0.0
+    silence: float = 0.0
     lag: float = 0.0
     rollbacks: int = 0
     kinds: tuple[KindStatus, ...] = ()

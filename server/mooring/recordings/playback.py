@@ -88,11 +88,7 @@ class Moment:
                         raise self._too_early(happening.time)
                     break
                 begun = True
-        tables = state.snapshot
-        nodes = [node for row in tables.nodes.rows().tolist() if (node := tables.nodes.nodes[row])]
-        others = [item for found in tables.objects.kinds.values() for item in found.by_key.values()]
-        pods = [record.pod for record in tables.pods.records.values()]
-        return [*nodes, *others, *pods]
+        return objects_of(state)
 
     def _too_early(self, first: int) -> InvalidArgumentError:
         text = f"begins at {_iso(first / 1e6)}; nothing is known of {_iso(self.time)}"
@@ -101,6 +97,15 @@ class Moment:
 
 def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def objects_of(state: State) -> list[ClusterObject]:
+    """Return all objects of a state, nodes first. The caller holds the state's lock if others write to it."""
+    tables = state.snapshot
+    nodes = [node for row in tables.nodes.rows().tolist() if (node := tables.nodes.nodes[row])]
+    others = [item for found in tables.objects.kinds.values() for item in found.by_key.values()]
+    pods = [record.pod for record in tables.pods.records.values()]
+    return [*nodes, *others, *pods]
 
 
 def follow(state: State, happening: Happening) -> None:

@@ -263,6 +263,7 @@ def _source(source: SourceStatus) -> pb.SourceInfo:
         next_sequence=source.next_sequence,
         error=source.error,
         staleness_seconds=source.staleness,
+        silence_seconds=source.silence,
     )
 
 

@@ -52,6 +52,7 @@ class SourceInfo(_message.Message):
     NEXT_SEQUENCE_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     STALENESS_SECONDS_FIELD_NUMBER: _builtins.int
+    SILENCE_SECONDS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The kind of source and what it reads, such as "sample", "files:cluster.yaml", "push:inventory",
     "kubernetes:https://10.0.0.1:6443".
@@ -69,7 +70,11 @@ class SourceInfo(_message.Message):
     error: _builtins.str
     """Its last failure, such as a file that could not be read. Empty if the last attempt succeeded."""
     staleness_seconds: _builtins.float
-    """Seconds since the state was last known to be what the cluster has. 0 for sources other than a live cluster."""
+    """Seconds since the state was last known to be what the cluster has. 0 for sources other than a live cluster, and for push
+    sources whose callers send no freshness.
+    """
+    silence_seconds: _builtins.float
+    """Seconds since a push source was last called. 0 for others."""
     def __init__(
         self,
         *,
@@ -81,10 +86,11 @@ class SourceInfo(_message.Message):
         next_sequence: _builtins.int = ...,
         error: _builtins.str = ...,
         staleness_seconds: _builtins.float = ...,
+        silence_seconds: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "name", b"name", "next_sequence", b"next_sequence", "node_count", b"node_count", "pod_count", b"pod_count", "session", b"session", "staleness_seconds", b"staleness_seconds", "synced", b"synced"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "name", b"name", "next_sequence", b"next_sequence", "node_count", b"node_count", "pod_count", b"pod_count", "session", b"session", "silence_seconds", b"silence_seconds", "staleness_seconds", b"staleness_seconds", "synced", b"synced"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -982,6 +988,7 @@ class PushObjectsRequest(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     FIRST_SEQUENCE_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
+    FRESHNESS_FIELD_NUMBER: _builtins.int
     source: _builtins.str
     """REQUIRED. The name of the source, 1 to 63 characters: lower-case letters, digits, "-". Sources own disjoint objects by UID.
     A source belongs to the client whose events made it, by the name in its certificate; a client without one makes a source
@@ -997,6 +1004,13 @@ class PushObjectsRequest(_message.Message):
     def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___PushEvent]:
         """The events, in order. None is allowed and asks for next_sequence."""
 
+    @_builtins.property
+    def freshness(self) -> Global___PushFreshness:
+        """OPTIONAL. How far the caller's own objects are behind the cluster. From the first call with it on, the source grows
+        older with each second, and decisions by a state that is too old are STATE_STALE. Without it a source is never too old.
+        It counts once the session's full load is complete.
+        """
+
     def __init__(
         self,
         *,
@@ -1004,14 +1018,41 @@ class PushObjectsRequest(_message.Message):
         session: _builtins.str = ...,
         first_sequence: _builtins.int = ...,
         events: _abc.Iterable[Global___PushEvent] | None = ...,
+        freshness: Global___PushFreshness | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["freshness", b"freshness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "first_sequence", b"first_sequence", "session", b"session", "source", b"source"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "first_sequence", b"first_sequence", "freshness", b"freshness", "session", b"session", "source", b"source"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PushObjectsRequest: _TypeAlias = PushObjectsRequest  # noqa: Y015
+
+@_typing.final
+class PushFreshness(_message.Message):
+    """How far pushed objects are behind the cluster."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STALENESS_SECONDS_FIELD_NUMBER: _builtins.int
+    DOUBT_FIELD_NUMBER: _builtins.int
+    staleness_seconds: _builtins.float
+    """Seconds since the caller's objects were last known to be what the cluster has, 0 or more."""
+    doubt: _builtins.str
+    """Why nothing may be decided by the objects, such as "etcd went back to an older version". Usually empty."""
+    def __init__(
+        self,
+        *,
+        staleness_seconds: _builtins.float = ...,
+        doubt: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["doubt", b"doubt", "staleness_seconds", b"staleness_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PushFreshness: _TypeAlias = PushFreshness  # noqa: Y015
 
 @_typing.final
 class PushObjectsResponse(_message.Message):

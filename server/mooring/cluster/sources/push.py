@@ -7,6 +7,7 @@ first full load is whole.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -54,6 +55,19 @@ class Pushed:
     applied_count: int
 
 
+@dataclass(frozen=True, slots=True)
+class PushFreshness:
+    """How far a caller's objects are behind the cluster.
+
+    Attributes:
+        staleness: Seconds since they were last known to be what the cluster has, 0 or more.
+        doubt: Why nothing may be decided by them; "" = it may.
+    """
+
+    staleness: float = 0.0
+    doubt: str = ""
+
+
 Objects = dict[tuple[str, str, str], ClusterObject]
 """By kind, namespace and name."""
 
@@ -65,16 +79,36 @@ class _CallersSource:
     Attributes:
         owner: Who made it; "" = no owner, so any client may push to it.
         session: Its session.
+        called_at: ``time.monotonic`` of the last call.
         next_sequence: The next expected number.
         staged: The open full load; None outside one.
+        loaded: A full load was completed in this session.
         synced: A full load was completed, in this session or an earlier one.
+        current_at: ``time.monotonic`` when its objects were what the cluster had; None = no caller said so.
+        doubt: Why nothing may be decided by them; "" = it may.
     """
 
     owner: str
     session: str
+    called_at: float
     next_sequence: int = 1
     staged: Objects | None = None
+    loaded: bool = False
     synced: bool = False
+    current_at: float | None = None
+    doubt: str = ""
+
+    @property
+    def staleness(self) -> float:
+        """Seconds since its objects were what the cluster has; 0 if no caller says so."""
+        return 0.0 if self.current_at is None else max(time.monotonic() - self.current_at, 0.0)
+
+    def called(self, freshness: PushFreshness | None) -> _CallersSource:
+        """Return it after a call, with the caller's ``freshness`` if that is about these objects."""
+        now = time.monotonic()
+        if freshness is None or not self.loaded:
+            return replace(self, called_at=now)
+        return replace(self, called_at=now, current_at=now - freshness.staleness, doubt=freshness.doubt)
 
 
 class _Draft:
@@ -137,16 +171,23 @@ class PushSource:
         # Probes ask, so this waits for no push.
         return any(source.synced for source in tuple(self._sources.values()))
 
-    late = doubt = ""
-
     @property
     def staleness(self) -> float:
-        return 0.0
+        return max((source.staleness for source in tuple(self._sources.values())), default=0.0)
+
+    @property
+    def late(self) -> str:
+        ages = [(source.staleness, name) for name, source in tuple(self._sources.items())]
+        return f"source {max(ages)[1]} has not been current" if ages else ""
+
+    @property
+    def doubt(self) -> str:
+        return next((source.doubt for source in tuple(self._sources.values()) if source.doubt), "")
 
     def describe(self) -> list[SourceStatus]:
         with self._lock:
             sources = dict(self._sources)
-        count = self._state.count_of
+        count, now = self._state.count_of, time.monotonic()
         return [
             SourceStatus(
                 _holder(name),
@@ -155,14 +196,22 @@ class PushSource:
                 count(_holder(name), "Pod"),
                 session=source.session,
                 next_sequence=source.next_sequence,
+                staleness=source.staleness,
+                silence=now - source.called_at,
             )
             for name, source in sorted(sources.items())
         ]
 
     def push_objects(
-        self, source: str, session: str, first_sequence: int, events: Sequence[PushEvent], client: str = ""
+        self,
+        source: str,
+        session: str,
+        first_sequence: int,
+        events: Sequence[PushEvent],
+        client: str = "",
+        freshness: PushFreshness | None = None,
     ) -> Pushed:
-        """Apply the events that are new. A push without new events changes nothing, and make no source.
+        """Apply the events that are new. A push without new events changes no object, and makes no source.
 
         Args:
             source: The caller's source.
@@ -171,6 +220,7 @@ class PushSource:
             first_sequence: Number of the first event, from 1.
             events: In order; none asks for the next number.
             client: The name of the caller, which owns a new source; "" = it has none.
+            freshness: How far the caller's own objects are behind the cluster; None = it does not say.
 
         Raises:
             OutOfRangeError: Events are missing (RESYNC_REQUIRED, with the expected number).
@@ -191,11 +241,15 @@ class PushSource:
                     expected_sequence=str(known.next_sequence),
                 )
             fresh = events[repeated:]
-            if not fresh:
-                return Pushed(known.next_sequence, 0)
-            new = self._worked_off(source, known, fresh, repeated)
-            self._sources[source] = new
+            new = self._worked_off(source, known, fresh, repeated) if fresh else known
+            if fresh or self._is_current(source, session):
+                self._sources[source] = new.called(freshness)
             return Pushed(new.next_sequence, len(fresh))
+
+    def _is_current(self, source: str, session: str) -> bool:
+        """Return whether the source is in this session."""
+        known = self._sources.get(source)
+        return known is not None and known.session == session
 
     def remove_source(self, source: str, client: str = "") -> None:
         """Take all objects of a source out of the state, and forget its session and owner.
@@ -230,11 +284,11 @@ class PushSource:
                     "with RemoveSource",
                     reason="TOO_MANY_SOURCES",
                 )
-            return _CallersSource(client, session)
+            return _CallersSource(client, session, time.monotonic())
         _check_owner(source, known, client)
         if known.session == session:
             return known
-        return _CallersSource(known.owner, session, synced=known.synced)
+        return replace(known, session=session, next_sequence=1, staged=None, loaded=False)
 
     def _worked_off(
         self, name: str, source: _CallersSource, events: Sequence[PushEvent], position: int
@@ -251,6 +305,7 @@ class PushSource:
             source,
             next_sequence=source.next_sequence + len(events),
             staged=draft.staged,
+            loaded=source.loaded or draft.load is not None,
             synced=source.synced or draft.load is not None,
         )
 

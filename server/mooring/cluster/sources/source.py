@@ -31,7 +31,7 @@ class Source(Protocol):
     def staleness(self) -> float:
         """Seconds since the state was last known to be what the cluster has.
 
-        0 for a source from which nothing more is expected: files, and what callers push when they please.
+        0 for a source from which nothing more is expected: files, and pushes whose callers don't say it.
         """
         ...
 
