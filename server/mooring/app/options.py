@@ -229,7 +229,7 @@ class PushOptions:
     """A watcher that pushes to replicas.
 
     Attributes:
-        source: Where its objects come from, one of SOURCES but ``push``.
+        source: The source of its objects, one of SOURCES but ``push``.
         replicas: HOST:PORT or unix:PATH each; a host's addresses are a replica each.
         kubeconfig: The API server of the source ``kubernetes``; "" = that of the pod that this runs in.
         name: The name of the source at the replicas.

@@ -18,7 +18,7 @@ BATCH_BYTES: Final = 1 << 20
 _encode = msgspec.json.Encoder(enc_hook=dict).encode
 
 
-class Batch(NamedTuple):
+class EventBatch(NamedTuple):
     """Some events.
 
     Attributes:
@@ -49,7 +49,7 @@ def changes_of(entries: Iterable[Entry]) -> Iterator[Change]:
             yield Remove(entry.kind.__name__, *entry.key)
 
 
-def batches_of(changes: Iterable[Change]) -> Iterator[Batch]:
+def batches_of(changes: Iterable[Change]) -> Iterator[EventBatch]:
     """Yield the changes as batches; objects of one kind that follow each other are one event."""
     request, size = pb.PushObjectsRequest(), 0
     for change in changes:
@@ -61,7 +61,7 @@ def batches_of(changes: Iterable[Change]) -> Iterator[Batch]:
         yield _batch(request)
 
 
-def full_load(objects: Iterable[ClusterObject]) -> Iterator[Batch]:
+def full_load(objects: Iterable[ClusterObject]) -> Iterator[EventBatch]:
     """Yield a full load."""
     yield _batch(pb.PushObjectsRequest(events=[pb.PushEvent(snapshot_begin=pb.SnapshotBegin())]))
     yield from batches_of(map(Put, objects))
@@ -87,5 +87,5 @@ def _add(request: pb.PushObjectsRequest, change: Change) -> int:
     return len(data)
 
 
-def _batch(request: pb.PushObjectsRequest) -> Batch:
-    return Batch(len(request.events), request.SerializeToString(), time.monotonic())
+def _batch(request: pb.PushObjectsRequest) -> EventBatch:
+    return EventBatch(len(request.events), request.SerializeToString(), time.monotonic())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mooring.cluster.state import State
-from mooring.pushing.batches import BATCH_BYTES, Batch, batches_of, changes_of, full_load
+from mooring.pushing.batches import BATCH_BYTES, EventBatch, batches_of, changes_of, full_load
 from mooring.recordings.playback import objects_of
 
 MOST_BYTES: Final = 64 << 20
@@ -33,7 +33,7 @@ class PushLog:
         self._state = state
         self._most_bytes = most_bytes
         self._grown = threading.Condition()
-        self._batches: deque[Batch] = deque()
+        self._batches: deque[EventBatch] = deque()
         self._first = 0
         self._bytes = 0
         self._position: int | None = None
@@ -44,7 +44,7 @@ class PushLog:
             if self._position is not None and self._read():
                 self._grown.notify_all()
 
-    def full_load(self) -> tuple[int, Iterator[Batch]]:
+    def full_load(self) -> tuple[int, Iterator[EventBatch]]:
         """Return all objects as they are now, and the number of the first batch that they lack."""
         with self._grown:
             with self._state.lock:
@@ -54,7 +54,7 @@ class PushLog:
                 objects = objects_of(self._state)
             return self._end, full_load(objects)
 
-    def read_from(self, number: int, longest: float) -> Sequence[Batch] | None:
+    def read_from(self, number: int, longest: float) -> Sequence[EventBatch] | None:
         """Return the next batches from ``number`` on; none if ``longest`` seconds bring none.
 
         None = the first of them are forgotten.
@@ -63,7 +63,7 @@ class PushLog:
             self._grown.wait_for(lambda: self._end > number, longest)
             if number < self._first:
                 return None
-            found: list[Batch] = []
+            found: list[EventBatch] = []
             size = 0
             for at in range(number - self._first, len(self._batches)):
                 size += len(self._batches[at].data)
@@ -90,7 +90,7 @@ class PushLog:
         self._append(batches_of(changes_of(entries)))
         return bool(entries)
 
-    def _append(self, batches: Iterable[Batch]) -> None:
+    def _append(self, batches: Iterable[EventBatch]) -> None:
         for batch in batches:
             self._batches.append(batch)
             self._bytes += len(batch.data)

@@ -13,7 +13,7 @@ from typing import Final, Protocol, Self
 import grpc
 
 from mooring.cluster.sources import Source
-from mooring.pushing.batches import Batch
+from mooring.pushing.batches import EventBatch
 from mooring.pushing.log import PushLog
 from mooring_client.errors import CallFailedError
 from mooring_client.v1 import cluster_service_pb2 as pb
@@ -202,7 +202,7 @@ class Replica:
             for each in receiver.describe().sources
         )
 
-    def _pushed(self, receiver: Receiver, batches: Sequence[Batch]) -> bool:
+    def _pushed(self, receiver: Receiver, batches: Sequence[EventBatch]) -> bool:
         """Send events; False if the replica lacks some before them, and so gets a full load."""
         source = self._watched.source
         head = pb.PushObjectsRequest(

@@ -1,10 +1,10 @@
-"""``make bench PART=push``: one watcher and ten replicas, beside a server that watches by itself.
+"""``make bench PART=push``: one watcher with ten replicas, and a server that watches by itself.
 
     python -m tests.laboratories.bench.push --nodes 5000 --replicas 10
 
 The fake API server changes a thousand objects a second. One pod, the marker, gets another label twice a
-second, and every server is asked for it ten times a second. The delay is from the change to the first answer
-that has it, so it includes the pause between two questions. Both kinds of server are asked alike.
+second, and the benchmark reads it from every server ten times a second. The delay is from the change to the
+first answer that has it, so it includes the pause between two reads. Both kinds of server are read alike.
 Then the connection of a replica is cut, and another replica is started again.
 """
 
@@ -39,7 +39,7 @@ PODS_PER_NODE = 4
 CHANGES_PER_SECOND = 1000
 TARGETS = {"delay p99 ms": "1000 / 300", "CPU of a self-watching one": "1.5 / 1.0"}
 CUT_SECONDS = 2.0
-TOLD = "told"
+LABEL = "number"
 """The label that changes."""
 
 
@@ -88,7 +88,7 @@ class Changes:
     def _change(self, at: int, label: str) -> None:
         pod = self._pods[at]
         meta = pod["metadata"]
-        self._fake.add({**pod, "metadata": {**meta, "labels": {**meta["labels"], TOLD: label}}})
+        self._fake.add({**pod, "metadata": {**meta, "labels": {**meta["labels"], LABEL: label}}})
 
 
 def _endless() -> Iterator[int]:
@@ -98,8 +98,8 @@ def _endless() -> Iterator[int]:
         number += 1
 
 
-class Asked:
-    """A server that is asked for the marker.
+class MarkerReader:
+    """Reads the marker from a server.
 
     Args:
         address: The server's address.
@@ -119,7 +119,7 @@ class Asked:
         except grpc.RpcError:
             return ""
         labels: dict[str, str] = json.loads(found.object.json)["metadata"].get("labels", {})
-        return labels.get(TOLD, "")
+        return labels.get(LABEL, "")
 
     def pods(self) -> int:
         """Return how many pods it knows."""
@@ -156,8 +156,8 @@ def _prepare(nodes: int, replicas: int, seconds: float, running: ExitStack) -> R
     )
     alone = running.enter_context(started(*_server(cluster, "127.0.0.1:0")))
     addresses = [_named(line) for line in (*ready, alone)]
-    asked = [Asked(each["grpc"], pods[0]) for each in addresses]
-    for each in asked:
+    readers = [MarkerReader(each["grpc"], pods[0]) for each in addresses]
+    for each in readers:
         running.callback(each.close)
         until(lambda each=each: each.pods() == len(pods), "all pods", 300)  # type: ignore[misc]
     scraped = [_named(watcher)["metrics"], *(each["metrics"] for each in addresses)]
@@ -166,7 +166,7 @@ def _prepare(nodes: int, replicas: int, seconds: float, running: ExitStack) -> R
         with Changes(fake, pods) as changes:
             time.sleep(1)
             before = [processor_seconds(address) for address in scraped]
-            delays = _delays(changes, asked, seconds)
+            delays = _delays(changes, readers, seconds)
             used = [processor_seconds(address) - was for address, was in zip(scraped, before, strict=True)]
         every = [delay for found in delays[:-1] for delay in found]
         return {
@@ -177,7 +177,7 @@ def _prepare(nodes: int, replicas: int, seconds: float, running: ExitStack) -> R
             "self-watching CPU %": 100 * used[-1] / seconds,
             "CPU of a self-watching one": sum(used[1:-1]) / replicas / used[-1],
             "watcher CPU %": 100 * used[0] / seconds,
-            "equal after a cut ms": _after_a_cut(door, changes, asked[-2]) * 1e3,
+            "equal after a cut ms": _after_a_cut(door, changes, readers[-2]) * 1e3,
             "equal after a restart ms": _after_a_restart(first, servers[0], pods) * 1e3,
         }
 
@@ -192,12 +192,12 @@ def _named(ready: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in ready.split() if "=" in word)
 
 
-def _delays(changes: Changes, asked: Sequence[Asked], seconds: float) -> list[list[float]]:
-    """Ask all servers for ``seconds``; return by server the delay of each label of the marker."""
-    found: list[dict[str, float]] = [{} for _ in asked]
+def _delays(changes: Changes, readers: Sequence[MarkerReader], seconds: float) -> list[list[float]]:
+    """Read from all servers for ``seconds``; return by server the delay of each label of the marker."""
+    found: list[dict[str, float]] = [{} for _ in readers]
     end = time.monotonic() + seconds
     while (now := time.monotonic()) < end:
-        for each, seen in zip(asked, found, strict=True):
+        for each, seen in zip(readers, found, strict=True):
             if label := each.label():
                 seen.setdefault(label, time.monotonic())
         time.sleep(max(now + 0.1 - time.monotonic(), 0))
@@ -207,7 +207,7 @@ def _delays(changes: Changes, asked: Sequence[Asked], seconds: float) -> list[li
     ]
 
 
-def _after_a_cut(door: Door, changes: Changes, cut: Asked) -> float:
+def _after_a_cut(door: Door, changes: Changes, cut: MarkerReader) -> float:
     """Cut a replica off; return the seconds from then, when it can be reached, until it has everything."""
     door.shut(CUT_SECONDS)
     changes.mark("cut")
@@ -222,9 +222,9 @@ def _after_a_restart(first: ExitStack, server: Sequence[str], pods: Sequence[dic
     first.close()
     ready = first.enter_context(started(*server))
     began = time.monotonic()
-    asked = Asked(_named(ready)["grpc"], pods[0])
-    wait_until(lambda: asked.pods() == len(pods) or None, "the replica to be equal")
-    asked.close()
+    readers = MarkerReader(_named(ready)["grpc"], pods[0])
+    wait_until(lambda: readers.pods() == len(pods) or None, "the replica to be equal")
+    readers.close()
     return time.monotonic() - began
 
 
