@@ -33,7 +33,7 @@ from tests.laboratories.bench.processes import processor_seconds, serve_argument
 from tests.laboratories.bench.report import FOLDER, publish
 from tests.laboratories.bench.steps import measure_all
 from tests.laboratories.bench.workload import Repeat, Sample, Workload, percentile
-from tests.process import free_port, until, wait_until
+from tests.process import free_port, until
 
 PODS_PER_NODE = 4
 CHANGES_PER_SECOND = 1000
@@ -222,9 +222,9 @@ def _after_a_restart(first: ExitStack, server: Sequence[str], pods: Sequence[dic
     first.close()
     ready = first.enter_context(started(*server))
     began = time.monotonic()
-    readers = MarkerReader(_named(ready)["grpc"], pods[0])
-    wait_until(lambda: readers.pods() == len(pods) or None, "the replica to be equal")
-    readers.close()
+    reader = MarkerReader(_named(ready)["grpc"], pods[0])
+    until(lambda: reader.pods() == len(pods), "the replica to be equal")
+    reader.close()
     return time.monotonic() - began
 
 
