@@ -33,7 +33,7 @@ from tests.laboratories.interleavings.turns import Turns, taking_turns
 from tests.runtime.committing import ROOM
 from tests.runtime.fakes import profile, registry_of
 
-RUNS = 8
+RUNS = 32
 """Interleavings of a round."""
 
 CALLERS, CALLS, SPACE = 3, 6, 1

@@ -12,7 +12,7 @@ from tests.laboratories.histories.comparing import Tally
 from tests.laboratories.histories.in_threads import InThreads
 from tests.laboratories.interleavings.turns import Turns, taking_turns
 
-BURSTS = 4
+BURSTS = 8
 
 
 def play(seed: int) -> list[int]:

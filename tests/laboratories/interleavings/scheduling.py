@@ -15,7 +15,7 @@ from tests.laboratories.interleavings.turns import Turns, taking_turns
 from tests.scheduler import world
 from tests.scheduler.world import FakeCluster, World
 
-RUNS = 4
+RUNS = 8
 """Interleavings of a round."""
 
 NODES, PODS, ROOM = 2, 6, 2

@@ -7,23 +7,24 @@ time moves on to that moment.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import math
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from random import Random
-from types import FrameType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from mooring.framework.node_table import NodeTable
 from mooring.framework.pod_classes import PodClasses
 
 ROOMS = ("cluster", "runtime", "scheduler", "framework")
-SERVER = str(Path(sys.modules["mooring"].__path__[0]))
 PATIENCE = 60.0
 """Real seconds after which a run counts as hanging, in code that takes no turns."""
 
@@ -37,6 +38,12 @@ class DeadlockError(AssertionError):
 
 class _Ended(BaseException):
     """The run is over; a thread that is left ends."""
+
+
+def _closed() -> threading.Lock:
+    gate = threading.Lock()
+    gate.acquire()
+    return gate
 
 
 @dataclass(eq=False)
@@ -53,7 +60,7 @@ class Task:
     """
 
     name: str
-    gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    gate: threading.Lock = field(default_factory=_closed)
     ready: Callable[[], bool] | None = None
     until: float = math.inf
     ended: bool = False
@@ -74,7 +81,8 @@ class Turns:
         self.now = 1_000.0
         self.switches = 0
         self.dice = Random(f"turns/{seed}")
-        self._switch = self.dice.choice(SWITCHES)
+        self._switch = math.log1p(-self.dice.choice(SWITCHES))
+        self._left = self._points()
         self._tasks: list[Task] = []
         self._by_thread: dict[int, Task] = {}
         self._over = threading.Event()
@@ -115,14 +123,12 @@ class Turns:
             started.set()
             try:
                 self._wait(task)
-                sys.setprofile(self._called)
                 call()
             except _Ended:
                 return
             except BaseException as error:  # noqa: BLE001 - told by the run
                 self._fail(error)
             finally:
-                sys.setprofile(None)
                 task.ended = True
             if not self._over.is_set():
                 self._hand_over(None)
@@ -133,9 +139,14 @@ class Turns:
 
     def point(self) -> None:
         """Lose the turn, maybe."""
-        task = self.current()
-        if task is not None and not self._quiet and self.dice.random() < self._switch:
+        self._left -= 1
+        if self._left < 0 and not self._quiet and (task := self.current()) is not None:
+            self._left = self._points()
             self._pass(task)
+
+    def _points(self) -> int:
+        """Return how many points pass until a turn is lost: a draw for each would take half the time."""
+        return int(math.log1p(-self.dice.random()) / self._switch)
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
@@ -162,35 +173,33 @@ class Turns:
         """Let the time pass."""
         self.block(lambda: False, seconds)
 
-    def _called(self, frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and _looked_at(frame.f_code.co_filename):
-            self.point()
-
     def _pass(self, task: Task) -> None:
-        self._hand_over(task)
-        self._wait(task)
+        if self._hand_over(task) is not task:
+            self._wait(task)
 
     def _wait(self, task: Task) -> None:
         task.gate.acquire()
         if self._over.is_set():
             raise _Ended
 
-    def _hand_over(self, before: Task | None) -> None:
-        """Give the turn to a thread that can go on."""
+    def _hand_over(self, before: Task | None) -> Task | None:
+        """Give the turn to a thread that can go on, and return it; ``before``, which had it, may keep it."""
         if all(task.ended or task.daemon for task in self._tasks):
             self._over.set()
-            return
+            return None
         can = [one for one in self._tasks if not one.ended and (one.ready is None or one.ready())]
         if not can:
             waiting = [one for one in self._tasks if not one.ended and one.until < math.inf]
             if not waiting:
                 self._fail(DeadlockError(f"all wait: {[one.name for one in self._tasks if not one.ended]}"))
-                return
+                return None
             can = [min(waiting, key=lambda one: one.until)]
             self.now = max(self.now, can[0].until)
-        following = self.dice.choice(can)
-        self.switches += following is not before
-        following.gate.release()
+        following = self.dice.choice(can) if len(can) > 1 else can[0]
+        if following is not before:
+            self.switches += 1
+            following.gate.release()
+        return following
 
     def _fail(self, error: BaseException) -> None:
         self._error = self._error or error
@@ -200,17 +209,6 @@ class Turns:
         for task in self._tasks:
             if not task.ended:
                 task.gate.release()
-
-
-_FILES: dict[str, bool] = {}
-
-
-def _looked_at(file: str) -> bool:
-    found = _FILES.get(file)
-    if found is None:
-        inside = file.startswith(SERVER) and file.removeprefix(SERVER).split("/")[1] in ROOMS
-        found = _FILES[file] = inside
-    return found
 
 
 def _point() -> None:
@@ -509,6 +507,8 @@ def taking_turns(*more: str) -> Iterator[None]:
         put(kept, "lock", RLock())
     for owner in (NodeTable, PodClasses):
         put(owner, "__init__", _with_own_lock(owner.__init__))
+    for function, code in calling_turns():
+        put(function, "__code__", code)
     try:
         yield
     finally:
@@ -537,3 +537,52 @@ def _with_own_lock(begin: Callable[..., None]) -> Callable[..., None]:
             object.__setattr__(self, "lock", RLock())
 
     return made
+
+
+@cache
+def calling_turns() -> list[tuple[FunctionType, CodeType]]:
+    """Return each function of the rooms, and its code with a turn at its beginning.
+
+    A profiler would be told of every call, and slows down all code to a third.
+    """
+    setattr(builtins, _TURN, _point)
+    prefixes = tuple(f"mooring.{room}." for room in ROOMS)
+    found: list[tuple[FunctionType, CodeType]] = []
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(prefixes) and module.__file__:
+            codes = dict(_codes_in(_with_turns(Path(module.__file__))))
+            for function in _functions_of(module):
+                code = codes.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
+                if code is not None and code.co_freevars == function.__code__.co_freevars:
+                    found.append((function, code))
+    return found
+
+
+_TURN = "_interleavings_turn"
+
+
+def _with_turns(file: Path) -> CodeType:
+    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            turn = ast.Expr(ast.Call(ast.Name(_TURN, ast.Load()), [], []))
+            documented = ast.get_docstring(node, clean=False) is not None
+            node.body.insert(int(documented), ast.copy_location(turn, node.body[0]))
+    return compile(ast.fix_missing_locations(tree), str(file), "exec", dont_inherit=True)
+
+
+def _codes_in(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield (each.co_qualname, each.co_firstlineno), each
+            yield from _codes_in(each)
+
+
+def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
+    owners = [one for one in vars(module).values() if isinstance(one, type)]
+    for owner in (module, *(one for one in owners if one.__module__ == module.__name__)):
+        for value in vars(owner).values():
+            for name in ("", "__func__", "__wrapped__", "fget", "fset", "func"):
+                function = getattr(value, name, None) if name else value
+                if isinstance(function, FunctionType) and function.__module__ == module.__name__:
+                    yield function
