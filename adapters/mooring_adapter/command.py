@@ -21,6 +21,7 @@ from mooring.serving.commands import (
     shown_files,
     trusted_files,
 )
+from mooring.serving.grammar import SWITCH, boolean
 from mooring_adapter.listener import AdapterListener
 from mooring_adapter.mooring import Mooring
 
@@ -52,6 +53,8 @@ class Adapter:
         parser.add_ends(self.listen, "TLS")
         text = "HOST:PORT or unix:PATH where gRPC health listens apart from calls, in plain text"
         parser.flag("health-listen", "ADDRESS", "", text)
+        text = "call mooring on behalf of each client, whose rights count; needs the role impersonator there"
+        parser.flag("impersonate", SWITCH, "false", text, boolean)
         self.add_flags(parser)
         parser.add_log()
         return parser
@@ -71,7 +74,7 @@ class Adapter:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: ended.set())
         try:
-            mooring = Mooring(args.server, trusted_files(args))
+            mooring = Mooring(args.server, trusted_files(args), impersonate=args.impersonate)
             listener = AdapterListener(
                 address, self.service(mooring, args), mooring, shown_files(args), args.health_listen
             )

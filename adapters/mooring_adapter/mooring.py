@@ -10,6 +10,8 @@ from typing import Final, Protocol, TypeVar
 
 import grpc
 
+from mooring.serving.access.access import asking_client
+from mooring.serving.access.clients import on_behalf_of
 from mooring.serving.calls.threads import waiting
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.serving.http.tls import channel_credentials
@@ -39,7 +41,9 @@ Response = TypeVar("Response")
 
 
 class _UnaryCall(Protocol[Request_contra, Response_co]):
-    def __call__(self, request: Request_contra, /, *, timeout: float) -> Response_co: ...
+    def __call__(
+        self, request: Request_contra, /, *, timeout: float, metadata: tuple[tuple[str, str], ...]
+    ) -> Response_co: ...
 
 
 class Mooring:
@@ -48,24 +52,27 @@ class Mooring:
     Args:
         address: where it listens: "host:port" or "unix:PATH".
         tls: the certificates to trust and to show; None speaks plain text.
+        impersonate: whether mooring learns for which client a call is, and decides by its rights.
 
     Raises:
         OSError: a file of ``tls`` can't be read.
     """
 
-    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
+    def __init__(self, address: str, tls: TlsFiles | None = None, *, impersonate: bool = False) -> None:
         self._address = address
+        self._impersonate = impersonate
         self._lock = threading.Lock()
         self._files = FollowedFiles(tls, channel_credentials) if tls else None
         self._channel = self._open()
 
     def asking(self, context: grpc.ServicerContext) -> Asking:
         """Return what the answer to one call asks with, which has the time that the caller has."""
-        seconds: float | None = context.time_remaining()
-        return self.asking_for(MOST_SECONDS if seconds is None else min(seconds, MOST_SECONDS))
+        remaining: float | None = context.time_remaining()
+        seconds = MOST_SECONDS if remaining is None else min(remaining, MOST_SECONDS)
+        return Asking(self._current(), seconds, on_behalf_of(asking_client()) if self._impersonate else ())
 
     def asking_for(self, seconds: float) -> Asking:
-        """Return the calls of one answer, which may take this many seconds together."""
+        """Return calls of the adapter's own, which may take this many seconds together."""
         return Asking(self._current(), seconds)
 
     def _current(self) -> grpc.Channel:
@@ -82,10 +89,19 @@ class Mooring:
 
 
 class Asking:
-    """The calls of mooring that one answer takes; all of them end by one deadline. For one thread."""
+    """The calls of mooring that one answer takes; all of them end by one deadline. For one thread.
 
-    def __init__(self, channel: grpc.Channel, seconds: float) -> None:
+    Args:
+        channel: the connection.
+        seconds: how long they may take together.
+        metadata: what each of them carries.
+    """
+
+    def __init__(
+        self, channel: grpc.Channel, seconds: float, metadata: tuple[tuple[str, str], ...] = ()
+    ) -> None:
         self._end = time.monotonic() + seconds
+        self._metadata = metadata
         self.cluster = ClusterServiceStub(channel)
         self.scheduling = SchedulingServiceStub(channel)
         self.simulation = SimulationServiceStub(channel)
@@ -93,7 +109,7 @@ class Asking:
     def call(self, method: _UnaryCall[Request, Response], request: Request) -> Response:
         """Call a method of one of the stubs. Raises grpc.RpcError."""
         with waiting():
-            return method(request, timeout=max(self._end - time.monotonic(), 0.0))
+            return method(request, timeout=max(self._end - time.monotonic(), 0.0), metadata=self._metadata)
 
     @contextlib.contextmanager
     def session(self) -> Iterator[str]:
@@ -104,7 +120,9 @@ class Asking:
         finally:
             # One that can't be closed now ends with its lease; what happened before is of interest.
             with contextlib.suppress(grpc.RpcError):
-                self.simulation.CloseSession(CloseSessionRequest(session=opened), timeout=CLOSING_SECONDS)
+                self.simulation.CloseSession(
+                    CloseSessionRequest(session=opened), timeout=CLOSING_SECONDS, metadata=self._metadata
+                )
 
     def place(
         self,

@@ -140,7 +140,7 @@ def test_a_changed_policy_is_audited(tmp_path: Path) -> None:
     ],
 )
 def test_a_policy_gives_levels(role: Role, level: Level) -> None:
-    policy = AccessPolicy([AccessRule(frozenset({"cn:x"}), frozenset({role}), None, "")], "policy.yaml")
+    policy = AccessPolicy([AccessRule(frozenset({"cn:x"}), frozenset({role}))], "policy.yaml")
     client = Client(("cn:x",))
     assert policy.level(client) is Replaceable(policy).level(client) is level
     assert Trial(policy, policy).level(client) is level

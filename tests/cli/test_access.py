@@ -32,7 +32,12 @@ Rules = Sequence[tuple[str, str]]
 
 def policy(folder: Path, rules: Rules) -> Path:
     file = folder / "policy.yaml"
-    written = [{"subjects": [subject], "roles": [role]} for subject, role in rules]
+    written: list[dict[str, list[str]]] = [
+        {"subjects": [subject], "roles": [role]} for subject, role in rules
+    ]
+    for rule in written:
+        if rule["roles"] == ["impersonator"]:
+            rule["impersonates"] = ["*"]
     file.write_text(
         write_documents({"apiVersion": "mooring.dev/v1", "kind": "AccessPolicy", "rules": written})
     )

@@ -16,10 +16,14 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]  # ships no types
 
+from mooring.app.access import parse_policy
+from mooring.serving.access.access import Access
 from mooring.serving.certificates import TlsFiles
 from mooring.testing.builders import make_node
 from mooring_adapter.command import Adapter
-from mooring_estimator.estimator import ADAPTER
+from mooring_adapter.listener import AdapterListener
+from mooring_adapter.mooring import Mooring
+from mooring_estimator.estimator import ADAPTER, Estimator, offered
 from mooring_estimator.wire import estimator_service_pb2 as pb
 from mooring_estimator.wire.estimator_service_pb2_grpc import EstimatorStub
 from mooring_expander.expander import ADAPTER as EXPANDER
@@ -123,6 +127,47 @@ def test_certificates_on_both_sides(tmp_path: Path) -> None:
                 replicas(channel)
             error: Any = failed.value
             assert error.code() is grpc.StatusCode.UNAVAILABLE
+
+
+POLICY = """apiVersion: mooring.dev/v1
+kind: AccessPolicy
+rules:
+- {subjects: ["cn:own"], roles: [impersonator], impersonates: ["user:karmada", "user:stranger"]}
+- {subjects: ["user:karmada"], roles: [forecaster]}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("caller", "text"),
+    [
+        pytest.param("karmada", "", id="a forecaster"),
+        pytest.param("stranger", "mooring: the client (user:stranger, through cn:own) may not", id="no role"),
+        pytest.param("other", "mooring: the client (cn:own) may not call on behalf of other", id="no name"),
+    ],
+)
+def test_the_rights_of_the_caller_count(tmp_path: Path, caller: str, text: str) -> None:
+    authority = Authority(tmp_path)
+    own, server, shown = (authority.issue(name) for name in ("own", "server", caller))
+    of_server = TlsFiles(server.certificate, server.key, authority.certificate)
+    of_adapter = TlsFiles(own.certificate, own.key, authority.certificate)
+    access = Access(parse_policy(POLICY, "policy.yaml").policy)
+    with world(NODE) as w, listening(w.backend, tls=of_server, access=access) as address:
+        mooring = Mooring(address, of_adapter, impersonate=True)
+        listener = AdapterListener("127.0.0.1:0", offered(Estimator(mooring)), mooring, of_adapter)
+        listener.start()
+        try:
+            with grpc.secure_channel(listener.address, credentials(authority, shown)) as channel:
+                if not text:
+                    assert replicas(channel) == 3
+                    return
+                with pytest.raises(grpc.RpcError) as failed:
+                    replicas(channel)
+                error: Any = failed.value
+                assert error.code() is grpc.StatusCode.PERMISSION_DENIED
+                assert error.details().startswith(text)
+        finally:
+            listener.stop(None)
 
 
 @pytest.mark.parametrize(

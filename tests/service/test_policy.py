@@ -55,7 +55,7 @@ RULES = st.lists(
         st.frozensets(st.sampled_from([*NAMES, "group:g", "group:h", "*"]), min_size=1, max_size=2),
         st.frozensets(st.sampled_from(Role), min_size=1, max_size=2),
         st.none() | st.frozensets(st.sampled_from(NAMESPACES), min_size=1),
-        st.just("policy.yaml:1"),
+        place=st.just("policy.yaml:1"),
     ),
     max_size=4,
 )
@@ -114,6 +114,24 @@ def test_a_policy_gives_what_its_rules_say(rules: list[AccessRule], name: str, g
             GOOD.replace("[web]", "[]"), "p:8: rules[1].namespaces: is not a list of names", id="no name"
         ),
         pytest.param("rules: [", "p: ", id="no YAML"),
+        pytest.param(
+            GOOD.replace("binder", "impersonator"),
+            "p:4: rules[0].impersonates: and the role impersonator need each other",
+            id="an impersonator of nobody",
+        ),
+        pytest.param(
+            GOOD + '  impersonates: ["user:b"]\n',
+            "p:9: rules[1].impersonates: and the role impersonator need each other",
+            id="no impersonator",
+        ),
+        *(
+            pytest.param(
+                GOOD.replace("binder", f"impersonator]\n  impersonates: [{name!r}"),
+                f"p:6: rules[0].impersonates[0]: {name!r} is not *, a user:NAME or a group:NAME",
+                id=f"impersonates {name}",
+            )
+            for name in ("cn:b", "user:*b", "b")
+        ),
     ],
 )
 def test_a_fault_has_its_line_and_a_remedy(text: str, fault: str) -> None:
@@ -186,7 +204,17 @@ def test_revoked_clients_are_rejected_by_name_and_by_certificate(tmp_path: Path)
 
 
 USERS = {"good": User("jane", ("team", "system:authenticated"))}
-THROUGH = parse_policy(GOOD + '- subjects: ["cn:adapter"]\n  roles: [impersonator]\n', "p").policy
+THROUGH = parse_policy(
+    GOOD
+    + """- subjects: ["cn:adapter"]
+  roles: [impersonator]
+  impersonates: ["user:kube-scheduler", "group:o", "user:zoë%", "user:system:serviceaccount:web:*"]
+- subjects: ["cn:adapter"]
+  roles: [impersonator]
+  impersonates: ["user:system:anonymous", "group:team-*"]
+""",
+    "p",
+).policy
 ACCESS = Access(THROUGH, Authentication(USERS.get))
 ADAPTER = connected(("cn:adapter",), (), b"", "")
 
@@ -253,6 +281,58 @@ def test_what_nobody_may_say(
 ) -> None:
     with pytest.raises(error):
         ACCESS.client(connection, metadata)
+
+
+@pytest.mark.parametrize(
+    ("user", "groups", "missing"),
+    [
+        pytest.param("kube-scheduler", ("o", "system:authenticated"), "", id="a name and a group"),
+        pytest.param("system:serviceaccount:web:a", ("team-a",), "", id="an account of a namespace"),
+        pytest.param("system:anonymous", ("system:unauthenticated",), "", id="nobody"),
+        pytest.param("jane", ("o",), "user:jane", id="another user"),
+        pytest.param("kube-scheduler", ("o", "system:masters"), "group:system:masters", id="another group"),
+        pytest.param(
+            "system:serviceaccount:web-2:a",
+            (),
+            "user:system:serviceaccount:web-2:a",
+            id="an account of another namespace",
+        ),
+    ],
+)
+def test_an_impersonator_uses_the_names_that_rules_give_it(
+    user: str, groups: tuple[str, ...], missing: str
+) -> None:
+    metadata = [(ON_BEHALF_OF_USER, user), *((ON_BEHALF_OF_GROUP, group) for group in groups)]
+    if not missing:
+        found = ACCESS.client(ADAPTER, metadata).user
+        assert found.name == user
+        assert found.groups.count("system:authenticated") == (user != "system:anonymous")
+        return
+    with pytest.raises(PermissionDeniedError, match=f"no rule of p lets it impersonate {missing}"):
+        ACCESS.client(ADAPTER, metadata)
+
+
+@pytest.mark.parametrize(
+    ("user", "groups", "needed", "place"),
+    [
+        pytest.param("jane", (), "users/jane", "all namespaces", id="a user"),
+        pytest.param("jane", ("a",), "users/jane", "all namespaces", id="a user in a group"),
+        pytest.param("jane", ("a", "system:authenticated"), "groups/a", "all namespaces", id="a group"),
+        pytest.param("system:serviceaccount:web:a", (), "serviceaccounts/a", "web", id="an account"),
+    ],
+)
+def test_the_api_server_reviews_each_name_that_is_impersonated(
+    user: str, groups: tuple[str, ...], needed: str, place: str, fake: FakeApiServer
+) -> None:
+    def client() -> Client:
+        reviewing = ReviewAuthorizer(Reviews(fake.client(), fake.client(), Lifetimes()))
+        metadata = [(ON_BEHALF_OF_USER, user), *((ON_BEHALF_OF_GROUP, group) for group in groups)]
+        return Access(reviewing).client(ADAPTER, metadata)
+
+    assert client().user.name == user
+    fake.people.denied.add(f"impersonate {needed}")
+    with pytest.raises(PermissionDeniedError, match=f"let RBAC give adapter impersonate {needed} in {place}"):
+        client()
 
 
 def test_without_an_audience_tokens_mean_nothing_and_without_a_policy_nobody_impersonates() -> None:

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from mooring.mcp.tools import Tools
 from mooring.serving.access.roles import (
+    ADAPTED,
     METHODS,
     NOTHING,
     PAGES,
@@ -29,6 +31,8 @@ from mooring_client.v1 import (
     scheduling_service_pb2,
     simulation_service_pb2,
 )
+from mooring_estimator.wire import estimator_service_pb2 as estimator
+from mooring_expander.wire import expander_service_pb2 as expander
 from mooring_extender import failures
 
 FILES = (
@@ -51,6 +55,12 @@ def methods(file: ModuleType) -> set[str]:
     }
 
 
+def called(file: Any) -> set[str]:
+    """Return the calls that an adapter answers, as SERVICE/METHOD."""
+    services = file.DESCRIPTOR.services_by_name.values()
+    return {f"{service.name}/{method.name}" for service in services for method in service.methods}
+
+
 def test_each_method_has_a_row_and_each_row_a_method() -> None:
     assert {name.partition(" ")[0] for name in METHODS} == set().union(*map(methods, FILES))
 
@@ -64,6 +74,7 @@ def test_each_service_of_the_contract_is_looked_at() -> None:
     ("rows", "offered"),
     [
         pytest.param(VERBS, set(failures.VERBS), id="the adapter's verbs"),
+        pytest.param(ADAPTED, {*called(expander), *called(estimator)}, id="the calls of gRPC adapters"),
         pytest.param(PAGES, set(ROUTES), id="the page's paths"),
         pytest.param(TOOLS, {name for name in vars(Tools) if not name.startswith("_")}, id="the tools"),
     ],
@@ -116,6 +127,6 @@ def test_the_page_of_rights_shows_the_table() -> None:
 
 
 def test_no_row_is_for_nobody_but_that_of_the_pages_methods() -> None:
-    assert [name for rows in (METHODS, VERBS, PAGES, TOOLS) for name in rows if rows[name] is NOTHING] == [
-        "METHOD"
-    ]
+    assert [
+        name for rows in (METHODS, VERBS, ADAPTED, PAGES, TOOLS) for name in rows if rows[name] is NOTHING
+    ] == ["METHOD"]

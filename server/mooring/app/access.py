@@ -11,6 +11,9 @@ A policy is a document such as::
     - subjects: ["group:team-a"]
       roles: [reader]
       namespaces: [a, a-test]
+    - subjects: ["cn:mooring-extender"]
+      roles: [impersonator]
+      impersonates: ["user:system:kube-scheduler", "user:system:serviceaccount:a:*"]
 """
 
 from __future__ import annotations
@@ -51,7 +54,10 @@ REVIEWS_AT_ONCE_SECONDS: Final = 1.0
 """How long a call waits while too many reviews are under way."""
 
 _FIELDS: Final = ("apiVersion", "kind", "mode", "rules")
-_RULE_FIELDS: Final = ("subjects", "roles", "namespaces")
+_RULE_FIELDS: Final = ("subjects", "roles", "namespaces", "impersonates")
+_OPTIONAL: Final = ("namespaces", "impersonates")
+IMPERSONATED: Final = ("user:", "group:")
+"""The prefixes of what an impersonator may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,9 @@ def parse_policy(text: str, file: str) -> PolicyFile:
 
 def _rule(rule: Mapping[str, Any], place: str) -> AccessRule:
     namespaces = frozenset(rule["namespaces"]) if "namespaces" in rule else None
-    return AccessRule(frozenset(rule["subjects"]), frozenset(map(Role, rule["roles"])), namespaces, place)
+    impersonates = frozenset(rule.get("impersonates", ()))
+    roles = frozenset(map(Role, rule["roles"]))
+    return AccessRule(frozenset(rule["subjects"]), roles, namespaces, impersonates, place)
 
 
 def _faults(document: Any) -> Iterator[FieldError]:
@@ -130,7 +138,7 @@ def _faults_of(rule: Mapping[str, Any], path: str) -> Iterator[FieldError]:
     roles = [role.value for role in Role]
     for name in _RULE_FIELDS:
         values = rule.get(name)
-        if name == "namespaces" and name not in rule:
+        if name in _OPTIONAL and name not in rule:
             continue
         if not (
             isinstance(values, list) and values and all(isinstance(each, str) and each for each in values)
@@ -143,6 +151,17 @@ def _faults_of(rule: Mapping[str, Any], path: str) -> Iterator[FieldError]:
             if name == "subjects" and value != EVERY_CLIENT and not value.startswith(SUBJECTS):
                 text = f"{value!r} is not {EVERY_CLIENT} and has none of the prefixes {', '.join(SUBJECTS)}"
                 yield FieldError(f"{path}.subjects[{at}]", text)
+            if name == "impersonates" and not _is_impersonated(value):
+                text = f"{value!r} is not *, a user:NAME or a group:NAME; a name may end with *"
+                yield FieldError(f"{path}.impersonates[{at}]", text)
+    named = rule.get("roles")
+    if (isinstance(named, list) and Role.IMPERSONATOR.value in named) != ("impersonates" in rule):
+        text = "and the role impersonator need each other; an example is user:system:serviceaccount:team-a:*"
+        yield FieldError(f"{path}.impersonates", text)
+
+
+def _is_impersonated(value: str) -> bool:
+    return value == EVERY_CLIENT or (value.startswith(IMPERSONATED) and "*" not in value[:-1])
 
 
 def _unknown(value: Mapping[str, Any], path: str, known: Sequence[str]) -> Iterator[FieldError]:

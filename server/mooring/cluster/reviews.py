@@ -6,6 +6,7 @@ Mirrors ``DelegatingAuthenticationOptions`` and ``DelegatingAuthorizationOptions
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -19,7 +20,7 @@ import msgspec
 from mooring.cluster.api import ApiServer, failure
 from mooring.framework.errors import MooringError, UnavailableError
 from mooring.serving.access.access import EVERYWHERE, SOMEWHERE, Authorizer, Sight, Verdict
-from mooring.serving.access.clients import Client, Proof, User
+from mooring.serving.access.clients import Client, Proof, User, claimed_names
 from mooring.serving.access.roles import VIRTUAL, Attributes, Right
 
 T = TypeVar("T")
@@ -181,6 +182,7 @@ class Reviews:
             "resource": action.resource,
             "subresource": action.subresource,
             "namespace": namespace,
+            "name": action.name,
         }
         return self._may(user, "resourceAttributes", attributes, fresh=fresh)
 
@@ -226,6 +228,7 @@ class Reviews:
 
 
 _SEE: Final = Attributes("list", "", "pods")
+_SERVICE_ACCOUNT: Final = re.compile("user:system:serviceaccount:([^:]+):([^:]+)")
 
 
 class ReviewAuthorizer(Authorizer):
@@ -249,11 +252,32 @@ class ReviewAuthorizer(Authorizer):
             known = client.proof is not Proof.NONE
             return Verdict(known, "any client with a name", "" if known else "show a token or a certificate")
         place = namespace if action.namespaced and namespace != SOMEWHERE else ""
-        resource = "/".join(filter(None, (action.resource, action.subresource)))
+        return self._reviewed(client, action, place, fresh=right.changes)
+
+    def impersonation(self, client: Client, user: User) -> Verdict:
+        """Return whether the API server lets ``client`` impersonate ``user``, and each of the user's groups.
+
+        Mirrors ``buildImpersonationRequests`` of ``k8s.io/apiserver``.
+        """
+        for claimed in claimed_names(user):
+            kind, _, name = claimed.partition(":")
+            action, namespace = Attributes("impersonate", "", f"{kind}s", name=name), ""
+            if account := _SERVICE_ACCOUNT.fullmatch(claimed):
+                namespace, name = account.groups()
+                action = action._replace(resource="serviceaccounts", name=name)
+            found = self._reviewed(client, action, namespace)
+            if not found.allowed:
+                return found
+        return found
+
+    def _reviewed(
+        self, client: Client, action: Attributes, namespace: str, *, fresh: bool = False
+    ) -> Verdict:
+        resource = "/".join(filter(None, (action.resource, action.subresource, action.name)))
         group = f".{action.group}" if action.group else ""
-        rule = f"SubjectAccessReview: {action.verb} {resource}{group} in {place or 'all namespaces'}"
+        rule = f"SubjectAccessReview: {action.verb} {resource}{group} in {namespace or 'all namespaces'}"
         with _failing_closed():
-            allowed = self._reviews.may_do(client.user, action, place, fresh=right.changes)
+            allowed = self._reviews.may_do(client.user, action, namespace, fresh=fresh)
         return Verdict(allowed, rule, "" if allowed else f"let RBAC give {client.user.name} {rule[21:]}")
 
     def sight(self, client: Client) -> Sight:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from mooring.framework.errors import PermissionDeniedError
 from mooring.serving.access.authentication import NO_CREDENTIALS, Authentication, credentials_in
-from mooring.serving.access.clients import ITSELF, Client, Proof, User, typed_names, vouched
+from mooring.serving.access.clients import ITSELF, Client, Proof, User, claimed, typed_names, vouched
 from mooring.serving.access.roles import EVERYTHING, MASKED, NOTHING, QUESTIONS, Right, Role, rights_of
 from mooring.serving.addresses import UNIX, is_local
 from mooring.serving.shares import Claimant, Level
@@ -93,6 +93,14 @@ class Authorizer(ABC):
         """Return the level of ``client`` in limits; None, the default, = all clients are alike."""
         return None
 
+    def impersonation(self, client: Client, user: User) -> Verdict:
+        """Return whether ``client`` may call on behalf of ``user``, in each of their groups. Default: no.
+
+        Raises:
+            UnavailableError: It can't be found out now.
+        """
+        return Verdict(False, "no policy", "give the role impersonator by --access-policy")
+
     @abstractmethod
     def sight(self, client: Client) -> Sight:
         """Return which namespaces' pods ``client`` sees.
@@ -130,8 +138,6 @@ class BuiltIn(Authorizer):
             return _BY_ADDRESS
         if right in ALLOWED_CLIENTS and not self.clients.isdisjoint(client.names):
             return _BY_NAME
-        if right is Right.IMPERSONATE:
-            return Verdict(False, "no policy", "give the role impersonator by --access-policy")
         remedy = "show a certificate with a name that the server was given by --allow-client"
         if self.others & Right.RESERVE:
             remedy += "; coming from this machine is not enough to bind, unless --insecure-binding says so"
@@ -202,14 +208,15 @@ class Access:
             self.authentication.check(connection)
             return connection
         known = self.authentication.client(connection, shown.token)
-        if not (shown.user or shown.groups):
+        if not shown.user:
             return known
-        found = self.authorizer.verdict(known, Right.IMPERSONATE)
+        user = claimed(shown.user, shown.groups)
+        found = self.authorizer.impersonation(known, user)
         if not found.allowed:
             raise PermissionDeniedError(
-                f"the client ({known}) may not call on behalf of {shown.user or 'a group'}; {found.remedy}"
+                f"the client ({known}) may not call on behalf of {shown.user}; {found.remedy}"
             )
-        client = vouched(User(shown.user, shown.groups), Proof.INTERMEDIARY, known)
+        client = vouched(user, Proof.INTERMEDIARY, known)
         self.authentication.check(client)
         return client
 

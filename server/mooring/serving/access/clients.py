@@ -142,6 +142,19 @@ def named(name: str, groups: Iterable[str] = ()) -> Client:
     return Client((name,), user if f"{kind}{colon}" in _USERS else ANONYMOUS, Proof.CERTIFICATE)
 
 
+def claimed(name: str, groups: Iterable[str]) -> User:
+    """Return the user that an intermediary names, with the group of all who are not anonymous."""
+    if name == ANONYMOUS.name:
+        return ANONYMOUS
+    return User(name, (*(group for group in groups if group != AUTHENTICATED), AUTHENTICATED))
+
+
+def claimed_names(user: User) -> tuple[str, ...]:
+    """Return the names with their types that an intermediary needs the right to use, to call for ``user``."""
+    groups = (f"group:{group}" for group in user.groups if group not in (AUTHENTICATED, *ANONYMOUS.groups))
+    return (f"user:{user.name}", *groups)
+
+
 def on_behalf_of(client: Client) -> tuple[tuple[str, str], ...]:
     """Return the metadata with which an intermediary passes ``client`` on, percent-encoded."""
     groups = ((ON_BEHALF_OF_GROUP, quote(group, _PLAIN)) for group in client.user.groups)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from mooring.serving.access.access import EVERYWHERE, SOMEWHERE, Authorizer, Sight, Verdict
-from mooring.serving.access.clients import Client
+from mooring.serving.access.clients import Client, User, claimed_names
 from mooring.serving.access.roles import ROLES, VIRTUAL, Right, Role, rights_of
 from mooring.serving.shares import Level
 
@@ -28,12 +28,15 @@ class AccessRule(NamedTuple):
         subjects: The clients that it is for: names with their types, or ``EVERY_CLIENT``.
         roles: Their roles.
         namespaces: The namespaces of the pods that the roles are for; None = all.
+        impersonates: The users and groups for which an impersonator may call: names with their types. One
+            with ``*`` at its end stands for all that begin so.
         place: The rule's file and line.
     """
 
     subjects: frozenset[str]
     roles: frozenset[Role]
     namespaces: frozenset[str] | None = None
+    impersonates: frozenset[str] = frozenset()
     place: str = ""
 
 
@@ -42,6 +45,7 @@ class _Grant(NamedTuple):
 
     rights: frozenset[Right]
     namespaces: frozenset[str] | None
+    impersonates: frozenset[str]
     verdict: Verdict
 
     def covers(self, right: Right, namespace: str) -> bool:
@@ -74,6 +78,15 @@ class AccessPolicy(Authorizer):
         remedy = f"no rule of {self.file} gives it a role with that right: {roles}"
         return Verdict(False, f"no rule of {self.file}", remedy)
 
+    def impersonation(self, client: Client, user: User) -> Verdict:
+        """Return whether rules let ``client`` call on behalf of ``user``, in each of the user's groups."""
+        grants = [grant for grant in self._grants(client) if grant.impersonates]
+        for name in claimed_names(user):
+            if not any(matches(pattern, name) for grant in grants for pattern in grant.impersonates):
+                text = f"no rule of {self.file} lets it impersonate {name}"
+                return Verdict(False, f"no rule of {self.file}", text)
+        return grants[0].verdict
+
     def level(self, client: Client) -> Level:
         """Return the level of ``client`` by its roles."""
         rights = (right for grant in self._grants(client) for right in grant.rights)
@@ -97,6 +110,11 @@ class AccessPolicy(Authorizer):
         return known
 
 
+def matches(pattern: str, name: str) -> bool:
+    """Return whether ``pattern`` is ``name``, or its beginning with ``*`` behind it."""
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
 def subjects_of(client: Client) -> frozenset[str]:
     """Return the subjects of policies that ``client`` is."""
     groups = (f"group:{group}" for group in client.user.groups)
@@ -106,7 +124,10 @@ def subjects_of(client: Client) -> frozenset[str]:
 def _grant(rule: AccessRule) -> _Grant:
     rights = rights_of(rule.roles)
     return _Grant(
-        frozenset(right for right in Right if right in rights), rule.namespaces, Verdict(True, rule.place)
+        frozenset(right for right in Right if right in rights),
+        rule.namespaces,
+        rule.impersonates,
+        Verdict(True, rule.place),
     )
 
 
@@ -146,6 +167,10 @@ class Trial(Authorizer):
                 *(client, str(right.name).lower(), place, other.rule),
             )
 
+    def impersonation(self, client: Client, user: User) -> Verdict:
+        """Return the verdict in force."""
+        return self.in_force.impersonation(client, user)
+
     def level(self, client: Client) -> Level | None:
         """Return the level in force."""
         return self.in_force.level(client)
@@ -173,6 +198,10 @@ class Replaceable(Authorizer):
     def verdict(self, client: Client, right: Right, namespace: str = EVERYWHERE) -> Verdict:
         """Return the verdict in force."""
         return self.current.verdict(client, right, namespace)
+
+    def impersonation(self, client: Client, user: User) -> Verdict:
+        """Return the verdict in force."""
+        return self.current.impersonation(client, user)
 
     def level(self, client: Client) -> Level | None:
         """Return the level in force."""

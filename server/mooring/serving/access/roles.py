@@ -51,6 +51,7 @@ class Role(Enum):
     """A set of rights with a name; its value is the name in policies."""
 
     READER = "reader"
+    FORECASTER = "forecaster"
     DECIDER = "decider"
     SCHEDULER = "scheduler"
     BINDER = "binder"
@@ -63,6 +64,7 @@ class Role(Enum):
 ROLES: Final[Mapping[Role, Right]] = MappingProxyType(
     {
         Role.READER: QUESTIONS,
+        Role.FORECASTER: Right.LOOK | Right.ASK,
         Role.DECIDER: QUESTIONS | Right.RESERVE,
         Role.SCHEDULER: Right.LOOK | Right.ASK | Right.RESERVE,
         Role.BINDER: Right.LOOK | Right.BIND,
@@ -82,13 +84,14 @@ def rights_of(roles: Iterable[Role]) -> Right:
 
 
 class Attributes(NamedTuple):
-    """A question to the API server: may the user do ``verb`` with a resource."""
+    """A question to the API server: may the user do ``verb`` with a resource, or with the one of a name."""
 
     verb: str
     group: str
     resource: str
     subresource: str = ""
     namespaced: bool = True
+    name: str = ""
 
 
 VIRTUAL: Final[Mapping[Right, Attributes]] = MappingProxyType(
@@ -182,6 +185,17 @@ VERBS: Final[Mapping[str, Right]] = MappingProxyType(
 )
 """The right that each verb of the adapter needs."""
 
+ADAPTED: Final[Mapping[str, Right]] = MappingProxyType(
+    {
+        "Expander/BestOptions": Right.ASK,
+        "Estimator/MaxAvailableReplicas": Right.ASK,
+        "Estimator/MaxAvailableComponentSets": Right.ASK,
+        "Estimator/GetUnschedulableReplicas": Right.READ,
+    }
+)
+"""The right that each call of ``mooring-expander`` and ``mooring-estimator`` needs at the server behind them.
+"""
+
 PAGES: Final[Mapping[str, Right]] = MappingProxyType(
     {
         "processes": Right.LOOK,
@@ -215,10 +229,15 @@ class Row(NamedTuple):
 
 
 def table() -> list[Row]:
-    """Return the table of calls and roles: methods, verbs of the adapter, paths of the page, and tools."""
+    """Return the table of calls and roles: methods, calls of adapters, paths of the page, and tools."""
     return [
         Row(f"{where}{name}", _names(right), roles_with(right))
-        for where, rights in (("", METHODS), ("adapter: ", VERBS), ("page: ", PAGES), ("tool: ", TOOLS))
+        for where, rights in (
+            ("", METHODS),
+            ("adapter: ", {**VERBS, **ADAPTED}),
+            ("page: ", PAGES),
+            ("tool: ", TOOLS),
+        )
         for name, right in rights.items()
         if right is not NOTHING
     ]
