@@ -74,7 +74,7 @@ class AdapterListener:
             self._calls = CallListener(
                 address,
                 (service, OfferedService(_HEALTH, partial(_add_check, probes))),
-                Pipeline(metrics, MemoryBudget(body_budget_bytes()), layer),
+                Pipeline(metrics, MemoryBudget(body_budget_bytes()), layer, access),
                 metrics,
                 tls=tls,
             )

@@ -12,6 +12,7 @@ import pytest
 from grpc_reflection.v1alpha import reflection_pb2  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework.errors import DeadlineExceededError
+from mooring.serving.access.access import Access
 from mooring.serving.calls import incoming_calls
 from mooring.serving.calls.incoming_calls import Arrivals
 from mooring.serving.calls.layers import admitted
@@ -122,7 +123,9 @@ def test_the_call_that_waited_longest_ends_first_where_too_many_wait() -> None:
     with Threads(1, "waiting") as threads:
         waiting = Arrivals(threads, metrics, LONG, most=3)
         pool = CallPool("calls", 1, metrics.shed_calls.inc)
-        pipeline = Pipeline(metrics, MemoryBudget(0), lambda behavior, _: admitted(behavior, lambda _: pool))
+        pipeline = Pipeline(
+            metrics, MemoryBudget(0), lambda behavior, _: admitted(behavior, lambda _: pool), Access()
+        )
         server = grpc.server(waiting, interceptors=[pipeline])  # type: ignore[arg-type]  # any executor will do
         service(answering).add(server)
         address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"

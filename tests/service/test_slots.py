@@ -299,7 +299,8 @@ def test_clients_have_their_work_run_in_turn(monkeypatch: pytest.MonkeyPatch) ->
         release.set()
         for call in calls:
             call.result()
-    assert order == ["modest 0", "greedy 0", "new", "modest 1", "greedy 1", "greedy 2", "greedy 3"]
+    assert order[:3] in (["modest 0", "new", "greedy 0"], ["new", "modest 0", "greedy 0"])
+    assert order[3:] == ["modest 1", "greedy 1", "greedy 2", "greedy 3"]
     slots.stop()
 
 

@@ -103,6 +103,7 @@ def scheduler_service(
     servicers = Servicers.of(backend, measured=options.serving is not None)
     ready, fault = parts.leadership.freshness.not_ready, parts.fault
     offered = servicers.services()
+    service = replace(service, shares=servicers.shares)
     return build(
         offered, service, metrics=metrics, slots=slots, ready=ready, fault=fault, tracer=parts.tracer
     )

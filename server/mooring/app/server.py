@@ -106,7 +106,7 @@ def serve(
     extender = _extender(options, servicers, decisions, access)
     server = build(
         servicers.services(),
-        decisions.guarded(options.service, access),
+        replace(decisions.guarded(options.service, access), shares=servicers.shares),
         metrics=metrics,
         slots=slots.plugins,
         session_slots=slots.sessions,

@@ -2,9 +2,10 @@
 
 A decision only appends a record to a list, without a lock, a number, or a notification.
 A reader, or the decision that makes the list long, takes records from it in runs of some hundred. Only then
-they get their numbers, and the oldest go, those of the sort with the most bytes, and in it of the client
-with the most. So questions, which every client may send, push out no commits, and no other client's
-questions. A batch is one record that shares the lists of its call.
+they get their numbers, and the oldest go, those of the sort with the most bytes, in it of the level of
+clients with the most for its weight, and in that of the client with the most. So questions, which every
+client may send, push out no commits, and no other client's questions. A batch is one record that shares the
+lists of its call.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import secrets
 import threading
 import time
 from bisect import bisect_left
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heapreplace
 from itertools import chain, count, groupby
@@ -26,6 +27,7 @@ from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.pod_sizes import PodSizes
 from mooring.decisions.records import BatchRecord, DecisionKind, Record
 from mooring.serving.access.access import current_call
+from mooring.serving.shares import WEIGHTS, Level, Shares, level_of
 
 RECORD_BYTES = 640
 """The bytes of a record without its pod, with the strings that only the journal still holds,"""
@@ -125,20 +127,41 @@ class _Sort:
         return self.runs[bisect_left(self.runs, seq, key=attrgetter("last")) :]
 
     def oldest(self, newest: _Run) -> Iterator[_Run]:
-        """Yield the runs but ``newest``, in the order in which they go: of the client that has most."""
-        kept: dict[Hashable, deque[_Run]] = {}
+        """Yield the runs but ``newest``, in the order in which they go: of the level that has most for its
+        weight, and there of the client that has most.
+        """
+        levels: dict[Level | None, list[_Run]] = {}
+        sizes: Counter[Level | None] = Counter()
         for run in self.runs:
-            kept.setdefault(run.client, deque()).append(run)
-        clients = [(-sum([run.size for run in runs]), at, runs) for at, runs in enumerate(kept.values())]
-        heapify(clients)
-        while clients:
-            size, at, runs = clients[0]
-            if not runs or runs[0] is newest:
-                heappop(clients)
+            level = level_of(run.client)
+            levels.setdefault(level, []).append(run)
+            sizes[level] += run.size
+        left = {level: _of_greediest(runs, newest) for level, runs in levels.items()}
+        while left:
+            level = max(left, key=lambda level: sizes[level] / (WEIGHTS[level] if level else 1))
+            oldest = next(left[level], None)
+            if oldest is None:
+                del left[level]
                 continue
-            run = runs.popleft()
-            heapreplace(clients, (size + run.size, at, runs))
-            yield run
+            sizes[level] -= oldest.size
+            yield oldest
+
+
+def _of_greediest(runs: list[_Run], newest: _Run) -> Iterator[_Run]:
+    """Yield the runs but ``newest``: each is the oldest of the client that has most."""
+    kept: dict[Hashable, deque[_Run]] = {}
+    for run in runs:
+        kept.setdefault(run.client, deque()).append(run)
+    clients = [(-sum([run.size for run in own]), at, own) for at, own in enumerate(kept.values())]
+    heapify(clients)
+    while clients:
+        size, at, own = clients[0]
+        if not own or own[0] is newest:
+            heappop(clients)
+            continue
+        run = own.popleft()
+        heapreplace(clients, (size + run.size, at, own))
+        yield run
 
 
 class DecisionJournal:
@@ -150,11 +173,13 @@ class DecisionJournal:
     Attributes:
         id: Another one in each process.
         dropped: How many decisions were not written: batches that are too large for the budget.
+        shares: What clients have of the budget. It is exceeded until decisions are forgotten.
     """
 
     def __init__(self, budget: int = DEFAULT_BYTES) -> None:
         self.id = secrets.token_hex(8)
         self.dropped = 0
+        self.shares = Shares("bytes of decisions", budget)
         self._budget = budget
         self._longest = max(1, min(RUN, budget // RECORD_BYTES // RUN_SHARE))
         self._noted: list[tuple[Hashable, Entry]] = []
@@ -194,7 +219,7 @@ class DecisionJournal:
         """Bytes that the entries take, about."""
         with self._lock:
             self._number()
-            return sum(sort.size for sort in self._sorts)
+            return self.shares.taken
 
     def __len__(self) -> int:
         """How many decisions are kept."""
@@ -318,8 +343,7 @@ class DecisionJournal:
             run = self._begin(sort, _Run(self._last + 1, client))
         run.records += records
         self._last += len(records)
-        run.size += size
-        sort.size += size
+        self._grow(sort, run, size)
 
     def _put_batch(self, client: Hashable, batch: BatchRecord) -> None:
         row = BATCH_ROW_BYTES + (PLACED_BYTES if batch.placed else 0)
@@ -328,9 +352,14 @@ class DecisionJournal:
             self.dropped += len(batch)
             return
         sort = self._sorts[_SORT_OF[batch.kind]]
-        self._begin(sort, _Run(self._last + 1, client, size, batch=batch))
+        run = self._begin(sort, _Run(self._last + 1, client, batch=batch))
         self._last += len(batch)
+        self._grow(sort, run, size)
+
+    def _grow(self, sort: _Sort, run: _Run, size: int) -> None:
+        run.size += size
         sort.size += size
+        self.shares.take(run.client, size)
 
     def _begin(self, sort: _Sort, run: _Run) -> _Run:
         sort.runs.append(run)
@@ -339,7 +368,7 @@ class DecisionJournal:
 
     def _forget(self) -> None:
         """Forget runs of the sort that takes most, but for the newest of all. The lock is held."""
-        excess = sum(sort.size for sort in self._sorts) - self._budget
+        excess = self.shares.taken - self._budget
         if excess <= 0:
             return
         excess += self._budget // SPARE_SHARE
@@ -353,6 +382,7 @@ class DecisionJournal:
                 continue
             gone.add(run.first)
             most.size -= run.size
+            self.shares.take(run.client, -run.size)
             excess -= run.size
         for sort in self._sorts:
             sort.runs = [run for run in sort.runs if run.first not in gone]

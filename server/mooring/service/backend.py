@@ -25,6 +25,7 @@ from mooring.service.calls.pages import Pages
 from mooring.service.calls.slots import SlotProgress, Slots, in_slot
 from mooring.service.calls.streams import EndOfStreams
 from mooring.service.in_flight import PodsInFlight
+from mooring.serving.shares import Shares
 from mooring.sessions.change.advice import Advisor
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
@@ -189,6 +190,12 @@ class Backend:
     pages: Pages = field(default_factory=Pages)
     streams: EndOfStreams = field(default_factory=EndOfStreams)
     server_id: str = field(default_factory=lambda: secrets.token_hex(6))
+
+    @property
+    def shares(self) -> list[Shares]:
+        """The limits that clients share, besides those of calls."""
+        kept = [] if self.decisions is None else [self.decisions.journal.shares]
+        return [self.pages.shares, *self.sessions.shares, *kept]
 
     def require_synced(self) -> None:
         """Require that the sources have had their first full load. Raises UnavailableError if they have not

@@ -5,17 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-import grpc
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.metrics_core import Metric
-
-from mooring.framework.errors import MooringError
 from mooring.service.calls.access import asks_place, permitted
 from mooring.service.calls.audit import ListenerAudit
 from mooring.service.calls.masking import masked
@@ -23,7 +18,7 @@ from mooring.service.calls.namespaces import PodDecoder, no_pod
 from mooring.service.calls.slots import Slots
 from mooring.serving.access.access import Access
 from mooring.serving.addresses import ListenError, is_local
-from mooring.serving.calls.identity import client_of, identified
+from mooring.serving.calls.identity import identified
 from mooring.serving.calls.layers import Behavior, admitted
 from mooring.serving.calls.listener import CallListener, OfferedService
 from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
@@ -33,7 +28,7 @@ from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners.health import HealthListener
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.probes import Probes
-from mooring.serving.shares import Level
+from mooring.serving.shares import Shares, share_metrics
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.shown_metrics import ShownMetrics
 from mooring.tracing.spans import Tracer
@@ -63,6 +58,7 @@ class Options:
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No call may bind, reserve or push.
         audit: Records calls that are denied or read; None = none are.
+        shares: The limits that clients share, besides calls and their bodies.
         reflection: Offers server reflection; on loopback it is offered anyway.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
         max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a
@@ -89,6 +85,7 @@ class Options:
     binds: bool = False
     read_only: bool = False
     audit: ListenerAudit | None = None
+    shares: Sequence[Shares] = ()
     reflection: bool = False
     transport_threads: int = 512
     max_concurrent_calls: int = 128
@@ -202,6 +199,11 @@ def build(
         session_slots.give_way_to(admission.is_live)
     rule = replace(options.access or access_of(options), binds=options.binds, read_only=options.read_only)
 
+    budget = MemoryBudget(options.body_budget_bytes)
+    limits = (*admission.shares, budget.bytes, *options.shares)
+    used = [each.used for each in (slots, session_slots) if each is not None]
+    metrics.scrape(partial(share_metrics, limits, used))
+
     def layer(behavior: Behavior, method: str) -> Behavior:
         # A call that waits for the API server's verdict has a place, so that few do.
         behavior = permitted(masked(behavior), method, rule, options.decode)
@@ -211,7 +213,7 @@ def build(
     calls = CallListener(
         options.listen,
         services,
-        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer, partial(_trusts, rule)),
+        Pipeline(metrics, budget, layer, rule, tracer),
         metrics,
         tls=options.tls,
         threads=options.transport_threads,
@@ -237,13 +239,6 @@ def build(
 def access_of(options: Options) -> Access:
     """Return the rule of the service's listener without a policy."""
     return Access.at(options.listen, options.allow_clients, insecure_binding=options.insecure_binding)
-
-
-def _trusts(access: Access, context: grpc.ServicerContext) -> bool:
-    """Whether a call's caller may have it traced; not while that can't be found out."""
-    with suppress(MooringError):
-        return access.knows(client_of(access, context))
-    return False
 
 
 def _listeners(
@@ -316,24 +311,6 @@ _PUSH: Final = "/mooring.v1.ClusterService/PushObjects"
 _SIMULATION: Final = "/mooring.v1.SimulationService/"
 
 
-def _share_metrics(pools: Sequence[CallPool]) -> Iterator[Metric]:
-    """Yield ``mooring_taken_shares`` and ``mooring_rejected_shares``: of each pool, by level."""
-    labels = ("limit", "level")
-    taken = GaugeMetricFamily(
-        "mooring_taken_shares", "Calls at work, by their limit and level.", labels=labels
-    )
-    text = "Calls rejected by a limit, by level."
-    rejected = CounterMetricFamily("mooring_rejected_shares", text, labels=labels)
-    for pool in pools:
-        for level in (None, *Level):
-            name = "" if level is None else level.value
-            if level is None or pool.places.of_level(level) or pool.rejections[level]:
-                taken.add_metric((pool.calls, name), pool.places.of_level(level))
-                rejected.add_metric((pool.calls, name), pool.rejections[level])
-    yield taken
-    yield rejected
-
-
 class Admission:
     """The pools of one server: of questions, commits, pushes, calls about sessions and streams. Thread-safe.
 
@@ -351,7 +328,7 @@ class Admission:
         self._streams = CallPool("streams", STREAMS, rejected)
         pools = (self._questions, self._commits, self._pushes, self._futures, self._streams)
         metrics.inflight_calls.set_function(lambda: sum(pool.inflight for pool in pools))
-        metrics.scrape(partial(_share_metrics, pools))
+        self.shares = tuple(pool.places for pool in pools)
 
     def is_live(self) -> bool:
         """Return whether calls about the live state are being worked on, or were a moment ago."""

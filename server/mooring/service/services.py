@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from mooring.service.plugins import PluginServicer
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.service.simulation import SimulationServicer
 from mooring.serving.calls.listener import OfferedService
+from mooring.serving.shares import Shares
 from mooring.telemetry.decision_metrics import measure_cache, measure_reservations, measure_state
 from mooring_client.v1 import (
     cluster_service_pb2,
@@ -38,6 +39,7 @@ class Servicers:
     simulation: SimulationServicer
     decisions: DecisionServicer
     end_streams: Callable[[], None]
+    shares: Sequence[Shares]
 
     @classmethod
     def of(cls, backend: Backend, *, measured: bool = False) -> Servicers:
@@ -55,6 +57,7 @@ class Servicers:
             SimulationServicer(backend),
             DecisionServicer(backend),
             backend.streams.end,
+            backend.shares,
         )
 
     def services(self) -> tuple[OfferedService, ...]:

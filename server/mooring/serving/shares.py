@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 
 
 class Level(Enum):
@@ -44,17 +48,21 @@ class Shares:
     idle, but for a part that is kept for each. Mirrors the model of API Priority and Fairness.
 
     Args:
+        limit: What is shared, in the plural, for metrics.
         total: The amount, 1 or more.
 
     Attributes:
         most: The most for one client.
         taken: The sum of all clients.
+        rejections: How often a client got no more, by level; its owner counts.
     """
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, limit: str, total: int) -> None:
+        self.limit = limit
         self.total = total
         self.most = total - total // 4
         self.taken = 0
+        self.rejections: Counter[Level | None] = Counter()
         self._held: dict[Hashable, int] = {}
         self._by_level: Counter[Level] = Counter()
 
@@ -100,3 +108,76 @@ class Shares:
             for level, part in KEPT.items()
             if level is not own
         )
+
+
+HALF_LIFE_SECONDS: Final = 5.0
+"""After this, a second of a processor counts as half a second."""
+MOST_CLIENTS: Final = 1024
+"""Clients whose processor time is known. The others have used none."""
+_LARGEST: Final = 2.0**500
+
+
+class ProcessorShares:
+    """The processor time of clients in the last seconds. Not thread-safe: its owner has a lock.
+
+    Attributes:
+        seconds: The processor time since the start, by level.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[Level | None, float] = {}
+        self._used: dict[Hashable, float] = {}
+        self._used_by_level: dict[Level | None, float] = {}
+        self._began = time.monotonic()
+
+    def add(self, client: Hashable, seconds: float) -> None:
+        """Count what a client used."""
+        level = level_of(client)
+        self.seconds[level] = self.seconds.get(level, 0.0) + seconds
+        # Later seconds count more, so that nobody has to let earlier ones age.
+        worth = 2.0 ** ((time.monotonic() - self._began) / HALF_LIFE_SECONDS)
+        self._used[client] = self.of(client) + seconds * worth
+        self._used_by_level[level] = self._used_by_level.get(level, 0.0) + seconds * worth
+        if worth > _LARGEST or len(self._used) > MOST_CLIENTS:
+            self._begin_again(worth)
+
+    def of(self, client: Hashable) -> float:
+        """Return what a client used, for comparisons."""
+        return self._used.get(client, 0.0)
+
+    def of_level(self, level: Level | None) -> float:
+        """Return what the clients of a level used for its weight, for comparisons."""
+        return self._used_by_level.get(level, 0.0) / (WEIGHTS[level] if level else 1)
+
+    def _begin_again(self, worth: float) -> None:
+        """Forget the half of the clients that used least, and let a second be worth 1."""
+        self._began = time.monotonic()
+        most = sorted(self._used.items(), key=lambda used: -used[1])[: MOST_CLIENTS // 2]
+        self._used = {client: used / worth for client, used in most}
+        self._used_by_level = {level: used / worth for level, used in self._used_by_level.items()}
+
+
+def share_metrics(limits: Sequence[Shares], used: Sequence[ProcessorShares]) -> Iterator[Metric]:
+    """Yield ``mooring_taken_shares`` and ``mooring_rejected_shares`` of each limit, and
+    ``mooring_processor_share_seconds``, all by level.
+    """
+    labels = ("limit", "level")
+    text = "What clients have of a limit, by level."
+    taken = GaugeMetricFamily("mooring_taken_shares", text, labels=labels)
+    text = "Requests rejected by a limit, by level."
+    rejected = CounterMetricFamily("mooring_rejected_shares", text, labels=labels)
+    for shares in limits:
+        for level in (None, *Level):
+            name = "" if level is None else level.value
+            if level is None or shares.of_level(level) or shares.rejections[level]:
+                taken.add_metric((shares.limit, name), shares.of_level(level))
+                rejected.add_metric((shares.limit, name), shares.rejections[level])
+    yield taken
+    yield rejected
+    text = "Processor time of plugins, by level."
+    seconds = CounterMetricFamily("mooring_processor_share_seconds", text, labels=("level",))
+    for level in (None, *Level):
+        total = sum(processor.seconds.get(level, 0.0) for processor in used)
+        if level is None or total:
+            seconds.add_metric(("" if level is None else level.value,), total)
+    yield seconds

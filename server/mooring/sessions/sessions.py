@@ -18,7 +18,7 @@ from mooring.framework.errors import (
     PermissionDeniedError,
 )
 from mooring.runtime.answers import Progress
-from mooring.serving.shares import Shares
+from mooring.serving.shares import Shares, level_of
 from mooring.sessions.blame import OtherRules, other_rules
 from mooring.sessions.versions import CHANGE_BYTES, Policy, Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
@@ -100,8 +100,9 @@ class Sessions:
         self._trees = WorkTrees(live, most_trees)
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
-        self._count = Shares(self.quota.sessions)
-        self._bytes = Shares(self.quota.size)
+        self._count = Shares("sessions", self.quota.sessions)
+        self._bytes = Shares("bytes of sessions", self.quota.size)
+        self.shares = (self._count, self._bytes)
         self._freed: deque[tuple[Hashable, int]] = deque()
         """The bytes of dropped versions and policies that are not given back yet."""
         self._asking = 0
@@ -316,6 +317,7 @@ class Sessions:
         if count.taken == count.total and count.of(greediest) > count.of(client) + 1:
             self._forget(next(each for each in self._sessions.values() if each.client == greediest))
         if not count.has_room(client):
+            count.rejections[level_of(client)] += 1
             raise FailedPreconditionError(
                 f"there are {count.taken} sessions of at most {count.total}, {count.of(client)} of them this "
                 f"client's, which may have {count.most}; close some, or wait for their leases to end",
@@ -327,6 +329,7 @@ class Sessions:
         self._give_back()
         held = self._bytes
         if not held.has_room(client, size):
+            held.rejections[level_of(client)] += 1
             raise FailedPreconditionError(
                 f"sessions would take {held.taken + size} bytes of at most {held.total}, "
                 f"{held.of(client) + size} of them this client's, which may have {held.most}; close some, or "

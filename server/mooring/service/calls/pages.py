@@ -62,12 +62,16 @@ class ListPage(Generic[Head, Item]):
 
 
 class Pages:
-    """Keeps lists for clients that read them in pages. Thread-safe."""
+    """Keeps lists for clients that read them in pages. Thread-safe.
+
+    Attributes:
+        shares: What clients have of them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lists: dict[str, FoundList[Any, Any]] = {}
-        self._shares = Shares(MOST_LISTS)
+        self.shares = Shares("kept lists", MOST_LISTS)
 
     def page(self, request: Any, find: Callable[[], FoundList[Head, Item]]) -> ListPage[Head, Item]:
         """Return the page that ``request`` means, of the list that ``find`` returns or of one that is kept.
@@ -112,13 +116,13 @@ class Pages:
         key = secrets.token_hex(8)
         with self._lock:
             self._forget_old()
-            while not self._shares.has_room(client):
+            while not self.shares.has_room(client):
                 # A client has its own oldest list forgotten, as long as it has three quarters of all.
-                most = self._shares.of(client) >= self._shares.most
-                of = client if most else self._shares.greediest()
+                most = self.shares.of(client) >= self.shares.most
+                of = client if most else self.shares.greediest()
                 self._drop(next(key for key, kept in self._lists.items() if kept.client == of))
             self._lists[key] = listing
-            self._shares.take(client)
+            self.shares.take(client)
         return key
 
     def _forget_old(self) -> None:
@@ -127,7 +131,7 @@ class Pages:
             self._drop(key)
 
     def _drop(self, key: str) -> None:
-        self._shares.take(self._lists.pop(key).client, -1)
+        self.shares.take(self._lists.pop(key).client, -1)
 
 
 def _asked(request: Message) -> bytes:

@@ -2,7 +2,7 @@
 
 A call hands its work to a slot and waits until its deadline. If the work is still running then, the call is
 answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
-Waiting work is taken from the clients alternately, and first from their levels.
+Waiting work of the level and the client that used least processor time is next.
 Too many abandoned threads end the process: ``alive`` turns false, the kubelet restarts it, and
 calls that wait for a slot are rejected as new ones are.
 """
@@ -25,7 +25,7 @@ from mooring.service.calls.session_throttle import Ration, Rest
 from mooring.serving.access.access import current_call, for_call
 from mooring.serving.calls.layers import time_limit
 from mooring.serving.calls.threads import waiting
-from mooring.serving.shares import Level, level_of
+from mooring.serving.shares import Level, ProcessorShares, level_of
 from mooring.tracing.spans import carried
 
 Result = TypeVar("Result")
@@ -33,6 +33,9 @@ Result = TypeVar("Result")
 MAX_STUCK_ABOUT_ONE_POD = 2
 """With this many threads stuck about one pod, calls about it are rejected. So a client that repeats calls
 about a pod whose plugin never returns takes no more threads from others."""
+
+JOB_SECONDS = 0.0005
+"""Processor time that counts when a job begins: what a small one takes."""
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +125,7 @@ class _Stage(Enum):
 class _SlotJob:
     work: Callable[[SlotProgress], Any]
     progress: SlotProgress
+    client: Hashable = None
     rest: Rest | None = None
     finished: threading.Lock = field(default_factory=threading.Lock)
     stage: _Stage = _Stage.QUEUED
@@ -143,14 +147,17 @@ class _SlotJob:
 
 
 class _Turns:
-    """Waiting jobs, taken from the levels alternately, and there from the clients. Not thread-safe."""
+    """Waiting jobs: the next one is of the level, and there of the client, with the least processor time for
+    it. Not thread-safe.
+    """
 
     def __init__(self) -> None:
+        self.used = ProcessorShares()
         self._levels: dict[Level | None, dict[Hashable, deque[_SlotJob]]] = {}
 
-    def add(self, client: Hashable, job: _SlotJob) -> None:
-        """Add ``job`` after the others of ``client``."""
-        self._levels.setdefault(level_of(client), {}).setdefault(client, deque()).append(job)
+    def add(self, job: _SlotJob) -> None:
+        """Add ``job`` after the others of its client."""
+        self._levels.setdefault(level_of(job.client), {}).setdefault(job.client, deque()).append(job)
 
     def next(self) -> _SlotJob | None:
         """Take out the next job; None when no caller waits for one."""
@@ -159,9 +166,9 @@ class _Turns:
     def all(self) -> Iterator[_SlotJob]:
         """Take out all jobs for which a caller waits, in order."""
         while self._levels:
-            level = next(iter(self._levels))
+            level = min(self._levels, key=self.used.of_level)
             clients = self._levels.pop(level)
-            client = next(iter(clients))
+            client = min(clients, key=self.used.of)
             jobs = clients.pop(client)
             job = jobs.popleft()
             while jobs and job.stage is _Stage.GIVEN_UP:
@@ -171,6 +178,7 @@ class _Turns:
             if clients:
                 self._levels[level] = clients
             if job.stage is _Stage.QUEUED:
+                self.used.add(client, JOB_SECONDS)
                 yield job
 
 
@@ -205,6 +213,11 @@ class Slots:
         self._ration = Ration(others)
 
     @property
+    def used(self) -> ProcessorShares:
+        """The processor time of clients here."""
+        return self._turns.used
+
+    @property
     def abandoned(self) -> int:
         """How many threads are stuck in work whose caller no longer waits."""
         return len(self._stuck)
@@ -235,8 +248,8 @@ class Slots:
             work: Called with the Progress that it keeps up to date.
             deadline: When to stop waiting, in seconds of ``time.monotonic``.
             on_cancel: Registers a callback for when the caller goes away, such as ``context.add_callback``.
-            client: The client of the work. While others wait too, one job of each runs before a client's next
-                one.
+            client: The client of the work. The next job is of the client that used least processor time here
+                in the last seconds.
 
         Raises:
             DeadlineExceededError: The deadline passed; it names the plugin that was running.
@@ -244,13 +257,13 @@ class Slots:
         """
         self.check()
         rest = None if self._ration is None else Rest(self._ration)
-        job = _SlotJob(work, SlotProgress(deadline, self._admit, rest), rest)
+        job = _SlotJob(work, SlotProgress(deadline, self._admit, rest), client, rest)
         if on_cancel is not None:
             on_cancel(job.progress.cancel)
         job.finished.acquire()
         with self._lock:
             self.check()
-            self._turns.add(client, job)
+            self._turns.add(job)
             self._wakes.put(True)
         with waiting():
             in_time = job.finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
@@ -330,18 +343,20 @@ class Slots:
             job.stage = _Stage.RUNNING
         if job.rest is not None:
             job.rest.begin()
+        began = time.thread_time()
         try:
             job.result = job.work(job.progress)
         except BaseException as error:  # noqa: BLE001 - it is for the caller, which waits in ``run``
             job.error = error
-        goes_on = self._finish(job)
+        goes_on = self._finish(job, time.thread_time() - began)
         if job.rest is not None:
             job.rest.end()
         return goes_on
 
-    def _finish(self, job: _SlotJob) -> bool:
+    def _finish(self, job: _SlotJob, used: float) -> bool:
         """Hands the job back; False if this thread was abandoned and another one has its place."""
         with self._lock:
+            self._turns.used.add(job.client, max(0.0, used - JOB_SECONDS))
             if job.stage is not _Stage.GIVEN_UP:
                 job.finish()
                 return True

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from mooring.serving.access.access import Access, CurrentCall, for_call
 from mooring.serving.access.clients import Client, certified_names, connected, owner_of_socket
 from mooring.serving.addresses import UNIX
-from mooring.serving.calls.incoming_calls import certificate_of
+from mooring.serving.calls.incoming_calls import certificate_of, inside_of
 from mooring.serving.calls.layers import Behavior
 
 
@@ -40,8 +40,13 @@ def client_of(access: Access, context: grpc.ServicerContext) -> Client:
 
 def connection_of(context: grpc.ServicerContext) -> Client:
     """Return the client that a call's connection proves."""
-    certificate = certificate_of(context)
-    return certified(certificate) if certificate else _without_certificate(context.peer())
+    return connected_by(inside_of(context))
+
+
+def connected_by(call: Any) -> Client:
+    """Return the client that the connection of a call of grpcio's inside proves."""
+    certificate = certificate_of(call)
+    return certified(certificate) if certificate else _without_certificate(call.peer().decode())
 
 
 @lru_cache(256)

@@ -5,7 +5,7 @@ the request. A client that opens streams and sends nothing thus takes every thre
 receives gRPC's events starts the read and learns when it is done; only then does the call go to a thread.
 A call that waits holds some 25 kB and no thread, and a good one is spared a switch of threads.
 
-grpcio has no public way to do this. ``Arrivals.submit``, ``caller`` and ``certificate_of`` alone use its
+grpcio has no public way to do this. ``Arrivals.submit``, ``inside_of`` and ``certificate_of`` alone use its
 inside.
 """
 
@@ -15,7 +15,7 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -68,18 +68,18 @@ class Arrival:
         self._forget(self)
 
 
-def caller(call: Any) -> Hashable:
-    """Return whose a call of grpcio's inside is: all connections with one certificate, or one without."""
-    return tuple(cygrpc.peer_identities(call) or ()) or call.peer().decode()
+def inside_of(context: grpc.ServicerContext) -> Any:
+    """Return the call of grpcio's inside."""
+    return context._rpc_event.call  # type: ignore[attr-defined]  # noqa: SLF001
 
 
-def certificate_of(context: grpc.ServicerContext) -> bytes:
-    """Return the verified certificate of a call's client, PEM; b"" without one.
+def certificate_of(call: Any) -> bytes:
+    """Return the verified certificate of the client of a call of grpcio's inside, PEM; b"" without one.
 
-    ``auth_context`` has it, too, but decodes all properties of the connection first: 3 µs a call.
+    A context's ``auth_context`` has it, too, but decodes all properties of the connection first: 3 µs a call.
     """
     # gRPC's own names end at a NUL, so that kube-scheduler\0.evil would be kube-scheduler.
-    shown = cygrpc.auth_context(context._rpc_event.call).get(b"x509_pem_cert", ())  # type: ignore[attr-defined]  # noqa: SLF001
+    shown = cygrpc.auth_context(call).get(b"x509_pem_cert", ())
     found: bytes = shown[0] if shown else b""
     return found
 

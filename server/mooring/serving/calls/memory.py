@@ -8,12 +8,15 @@ from typing import Final
 
 from mooring.framework.errors import ResourceExhaustedError
 from mooring.framework.memory import share_of_memory
-from mooring.serving.shares import Shares
+from mooring.serving.shares import Shares, level_of
 
 _SHARE: Final = 8
 """A call takes several times its body: as it came, as a message, as objects, and what is remembered."""
 
 _MAX_BYTES: Final = 512 * 2**20
+
+PAUSE_SECONDS: Final = 1.0
+"""After this, a call whose body found no room should be repeated."""
 
 FREE_BYTES: Final = 256 * 2**10
 """So much of each body is not counted: a small one is read however much memory others take."""
@@ -33,32 +36,34 @@ class MemoryBudget:
 
     def __init__(self, total: int) -> None:
         self._lock = threading.Lock()
-        self._bytes = Shares(total)
+        self.bytes = Shares("bytes of bodies", total)
 
     @property
     def left(self) -> int:
         """How many are free."""
-        return self._bytes.total - self._bytes.taken
+        return self.bytes.total - self.bytes.taken
 
     def take(self, client: Hashable, size: int, taken: int) -> None:
         """Take bytes for a body of ``client`` that has ``taken`` some before. Raises ResourceExhaustedError
         if too few are left for now.
         """
         with self._lock:
-            alone = self._bytes.of(client) == taken and size <= self.left
-            if alone or self._bytes.has_room(client, size):
-                self._bytes.take(client, size)
+            alone = self.bytes.of(client) == taken and size <= self.left
+            if alone or self.bytes.has_room(client, size):
+                self.bytes.take(client, size)
                 return
+            self.bytes.rejections[level_of(client)] += 1
         raise ResourceExhaustedError(
-            f"the bodies of all calls together take more than {self._bytes.total} bytes, or those of one "
-            f"client more than {self._bytes.most}; retry after a pause",
+            f"the bodies of all calls together take more than {self.bytes.total} bytes, or those of one "
+            f"client more than {self.bytes.most}; retry after a pause",
             reason="OVERLOADED",
+            retry_seconds=PAUSE_SECONDS,
         )
 
     def give(self, client: Hashable, size: int) -> None:
         """Give back a share of the budget."""
         with self._lock:
-            self._bytes.take(client, -size)
+            self.bytes.take(client, -size)
 
 
 class Share:
@@ -66,22 +71,25 @@ class Share:
     once the body counts.
     """
 
-    __slots__ = ("_budget", "_client", "_taken")
+    __slots__ = ("_budget", "_claimant", "_client", "_taken")
 
     def __init__(self, budget: MemoryBudget, client: Callable[[], Hashable] = lambda: None) -> None:
         self._budget = budget
         self._client = client
+        self._claimant: Hashable = None
         self._taken = 0
 
     def grow_to(self, size: int) -> None:
         """Take what a body of ``size`` bytes needs. Raises ResourceExhaustedError if that is too much now."""
         more = size - FREE_BYTES - self._taken
         if more > 0:
-            self._budget.take(self._client(), more, self._taken)
+            if not self._taken:
+                self._claimant = self._client()
+            self._budget.take(self._claimant, more, self._taken)
             self._taken += more
 
     def end(self) -> None:
         """Give everything back."""
         if self._taken:
-            self._budget.give(self._client(), self._taken)
+            self._budget.give(self._claimant, self._taken)
             self._taken = 0

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from math import inf
@@ -21,8 +22,10 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor
 
 from mooring.framework.errors import MooringError, ResourceExhaustedError
+from mooring.serving.access.access import Access, CurrentCall
 from mooring.serving.calls.errors import abort, failure_of
-from mooring.serving.calls.incoming_calls import Arrival, Method, caller
+from mooring.serving.calls.identity import client_of, connected_by
+from mooring.serving.calls.incoming_calls import Arrival, Method
 from mooring.serving.calls.layers import (
     Behavior,
     code_of,
@@ -50,7 +53,7 @@ class Pipeline(grpc.ServerInterceptor):
 
     Args:
         layer: Puts what the server does of its own around a method of that name.
-        trusts: Whether a caller may have its call traced. Default: none may.
+        access: The rule of the listener: who shares the memory, and whose calls may be traced.
     """
 
     def __init__(
@@ -58,12 +61,12 @@ class Pipeline(grpc.ServerInterceptor):
         metrics: Metrics,
         budget: MemoryBudget,
         layer: Callable[[Behavior, str], Behavior],
+        access: Access,
         tracer: Tracer | None = None,
-        trusts: Callable[[grpc.ServicerContext], bool] = lambda _: False,
     ) -> None:
         self._metrics = metrics
         self._tracer = tracer
-        self._trusts = trusts
+        self._access = access
         self._budget = budget
         self._layer = layer
         self._callers = EndedByCallers()
@@ -93,19 +96,33 @@ class Pipeline(grpc.ServerInterceptor):
             behavior = self._layer(handler.unary_unary, method)
             behavior = mapped(received(behavior, Reader(deserialize, _request_type(method)), meters), method)
             if self._tracer is not None:
-                behavior = traced(behavior, method, self._tracer, self._trusts)
-            unary = Unary(behavior, self._budget, meters, partial(self._callers.ended, method))
+                behavior = traced(behavior, method, self._tracer, partial(_trusts, self._access))
+            share = partial(_share, self._budget, self._access)
+            unary = Unary(behavior, share, meters, partial(self._callers.ended, method))
             return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
         if handler.unary_stream is not None:
             meters = MethodMetrics(self._metrics, method)
             behavior = self._layer(handler.unary_stream, method)
             behavior = received(behavior, Reader(deserialize, _request_type(method)), meters)
-            stream = ServerStream(method, behavior, self._budget, meters)
+            share = partial(_share, self._budget, self._access)
+            stream = ServerStream(method, behavior, share, meters)
             return grpc.stream_stream_rpc_method_handler(stream, None, handler.response_serializer)
         if handler.stream_stream is not None:
             streams = Streams(handler.stream_stream, streamed(deserialize, self._budget))
             return grpc.stream_stream_rpc_method_handler(streams, None, handler.response_serializer)
         raise TypeError(f"{method} streams its requests alone")
+
+
+def _trusts(access: Access, context: grpc.ServicerContext) -> bool:
+    """Whether a call's caller may have it traced; not while that can't be found out."""
+    with suppress(MooringError):
+        return access.knows(client_of(access, context))
+    return False
+
+
+def _share(budget: MemoryBudget, access: Access, call: Any) -> Share:
+    """Return the share of a body that has arrived. It is its connection's: tokens are read later."""
+    return Share(budget, lambda: CurrentCall(connected_by(call), access).claimant)
 
 
 class EndedByCallers:
@@ -142,18 +159,19 @@ class Unary(Method):
 
     Args:
         behavior: Answers an arrival; ends the call by itself if that fails.
+        share: Returns the share of the memory for all bodies that a call of grpcio's inside takes.
         ended_by_caller: Called with code and seconds of a call that ended before its answer.
     """
 
     def __init__(
         self,
         behavior: Behavior,
-        budget: MemoryBudget,
+        share: Callable[[Any], Share],
         meters: MethodMetrics,
         ended_by_caller: Callable[[grpc.StatusCode, float], None],
     ) -> None:
         self._behavior = behavior
-        self._budget = budget
+        self._share = share
         self._meters = meters
         self._ended_by_caller = ended_by_caller
 
@@ -176,7 +194,7 @@ class Unary(Method):
 
     def takes(self, arrival: Arrival) -> bool:
         arrival.settle()
-        arrival.share = Share(self._budget, partial(caller, arrival.call))
+        arrival.share = self._share(arrival.call)
         try:
             arrival.share.grow_to(len(arrival.body or b""))
         except ResourceExhaustedError as error:
@@ -215,8 +233,10 @@ class Unknown(Method):
 class ServerStream(Unary):
     """A method that streams its answer: counts starts and ends by code, and makes room while it sends."""
 
-    def __init__(self, method: str, behavior: Behavior, budget: MemoryBudget, meters: MethodMetrics) -> None:
-        super().__init__(behavior, budget, meters, lambda _code, _seconds: None)
+    def __init__(
+        self, method: str, behavior: Behavior, share: Callable[[Any], Share], meters: MethodMetrics
+    ) -> None:
+        super().__init__(behavior, share, meters, lambda _code, _seconds: None)
         self._method = method
 
     def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from mooring.framework.errors import ResourceExhaustedError
 from mooring.serving.calls.threads import waiting
-from mooring.serving.shares import Level, Shares, level_of
+from mooring.serving.shares import Shares, level_of
 
 QUEUE_SHARE: Final = 0.25
 """The part of its remaining time that a call may wait for a place,"""
@@ -48,14 +48,11 @@ class CallPool:
         places: How many there are, 1 or more; half as many calls may wait.
 
     Attributes:
-        rejections: How many calls were rejected, by level.
         ended: When a call was last counted out, in seconds of ``time.monotonic``.
     """
 
     def __init__(self, calls: str, places: int, rejected: Callable[[], None]) -> None:
-        self.calls = calls
-        self.places = Shares(places)
-        self.rejections: Counter[Level | None] = Counter()
+        self.places = Shares(calls, places)
         self._pace = QUEUE_SECONDS / places
         self._most_waiting = max(1, places // 2)
         self._rejected = rejected
@@ -80,11 +77,11 @@ class CallPool:
         if turn is None or not self._wait(turn, deadline):
             self._rejected()
             with self._lock:
-                self.rejections[level_of(client)] += 1
+                self.places.rejections[level_of(client)] += 1
                 pause = max(LEAST_PAUSE_SECONDS, (len(self._turns) + 1) * self._pace)
             raise ResourceExhaustedError(
-                f"{self.places.total} {self.calls} are being worked on, {self.places.most} of a client, "
-                f"which is the limit; retry after {pause:.1f} s",
+                f"{self.places.total} {self.places.limit} are being worked on, {self.places.most} of a "
+                f"client, which is the limit; retry after {pause:.1f} s",
                 reason="OVERLOADED",
                 retry_seconds=pause,
             )
