@@ -94,7 +94,7 @@ class Asking:
     Args:
         channel: the connection.
         seconds: how long they may take together.
-        metadata: what each of them carries.
+        metadata: the metadata of each.
     """
 
     def __init__(

@@ -367,7 +367,7 @@ def test_a_change_is_reviewed_each_time_and_a_question_once(fake: FakeApiServer,
     assert asked(fake) == (3 if right.changes else 1)
     fake.forbidden.add("subjectaccessreviews")
     if right.changes:
-        with pytest.raises(UnavailableError, match="doesn't say what the client may do"):
+        with pytest.raises(UnavailableError, match="no answer to a SubjectAccessReview"):
             authorizer.verdict(named("user:jane"), right, "web")
     else:
         assert authorizer.verdict(named("user:jane"), right, "web").allowed
@@ -397,6 +397,12 @@ def test_a_token_needs_the_audience_that_the_api_server_confirms(fake: FakeApiSe
     fake.people.audiences = False
     forgetting = Reviews(fake.client(), fake.client(), Lifetimes(), ["mooring"])
     assert forgetting.user_of("good") is None
+
+
+def test_a_token_that_can_not_be_reviewed_is_nobodys_fault(fake: FakeApiServer) -> None:
+    fake.forbidden.add("tokenreviews")
+    with pytest.raises(UnavailableError, match="no answer to a TokenReview"):
+        Reviews(fake.client(), fake.client(), Lifetimes()).user_of("good")
 
 
 def test_flags_without_an_api_server_are_rejected() -> None:

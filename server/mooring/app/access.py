@@ -57,7 +57,7 @@ _FIELDS: Final = ("apiVersion", "kind", "mode", "rules")
 _RULE_FIELDS: Final = ("subjects", "roles", "namespaces", "impersonates")
 _OPTIONAL: Final = ("namespaces", "impersonates")
 IMPERSONATED: Final = ("user:", "group:")
-"""The prefixes of what an impersonator may use."""
+"""The prefixes of the names that an impersonator may use."""
 
 
 @dataclass(frozen=True, slots=True)

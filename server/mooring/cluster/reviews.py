@@ -88,6 +88,18 @@ class Remembered(Generic[T]):
         return answer
 
 
+@contextmanager
+def _failing_closed(kind: str) -> Iterator[None]:
+    """Raise UnavailableError if the API server gives no answer, whatever the reason."""
+    try:
+        yield
+    except MooringError as error:
+        raise UnavailableError(
+            f"the API server gives no answer to a {kind}: {error.message}; repeat the call",
+            reason="API_SERVER_UNAVAILABLE",
+        ) from error
+
+
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
     """The seconds for which answers count: the user of a token, allowed, denied."""
@@ -134,7 +146,7 @@ class Reviews:
         """Return the user that shows this bearer token; None when it isn't valid.
 
         Raises:
-            MooringError: The API server doesn't say.
+            UnavailableError: The API server doesn't say.
         """
         # The token itself is not kept.
         key = hashlib.sha256(token.encode()).digest()
@@ -160,7 +172,7 @@ class Reviews:
         ``/metrics``.
 
         Raises:
-            MooringError: The API server doesn't say.
+            UnavailableError: The API server doesn't say.
         """
         return self._may(user, "nonResourceAttributes", {"verb": verb, "path": path})
 
@@ -174,7 +186,7 @@ class Reviews:
             fresh: Whether no remembered answer counts.
 
         Raises:
-            MooringError: The API server gives no answer.
+            UnavailableError: The API server gives no answer.
         """
         attributes = {
             "verb": action.verb,
@@ -205,11 +217,11 @@ class Reviews:
     def _ask(self, server: ApiServer, path: str, kind: str, spec: Mapping[str, Any]) -> _ReviewStatus:
         group = path.split("/")[2]
         body = {"apiVersion": f"{group}/v1", "kind": kind, "spec": spec}
-        with self._turn(kind):
+        with self._turn(kind), _failing_closed(kind):
             response = server.request("POST", path, body=body, timeout=REVIEW_SECONDS)
-        if not response.ok:
-            raise failure(response, f"create a {kind}")
-        return response.decode(_review).status
+            if not response.ok:
+                raise failure(response, f"create a {kind}")
+            return response.decode(_review).status
 
     @contextmanager
     def _turn(self, kind: str) -> Iterator[None]:
@@ -276,30 +288,16 @@ class ReviewAuthorizer(Authorizer):
         resource = "/".join(filter(None, (action.resource, action.subresource, action.name)))
         group = f".{action.group}" if action.group else ""
         rule = f"SubjectAccessReview: {action.verb} {resource}{group} in {namespace or 'all namespaces'}"
-        with _failing_closed():
-            allowed = self._reviews.may_do(client.user, action, namespace, fresh=fresh)
+        allowed = self._reviews.may_do(client.user, action, namespace, fresh=fresh)
         return Verdict(allowed, rule, "" if allowed else f"let RBAC give {client.user.name} {rule[21:]}")
 
     def sight(self, client: Client) -> Sight:
         """Return the namespaces in which the API server lets ``client`` list pods."""
 
         def sees(namespace: str) -> bool:
-            with _failing_closed():
-                return self._reviews.may_do(client.user, _SEE, namespace)
+            return self._reviews.may_do(client.user, _SEE, namespace)
 
         return Sight() if sees(EVERYWHERE) else Sight(sees)
-
-
-@contextmanager
-def _failing_closed() -> Iterator[None]:
-    """Raise UnavailableError if the API server gives no answer, whatever the reason."""
-    try:
-        yield
-    except MooringError as error:
-        raise UnavailableError(
-            f"the API server doesn't say what the client may do: {error.message}; repeat the call",
-            reason="API_SERVER_UNAVAILABLE",
-        ) from error
 
 
 def client_authorities(server: ApiServer) -> str:

@@ -200,9 +200,8 @@ def build(
     rule = replace(options.access or access_of(options), binds=options.binds, read_only=options.read_only)
 
     budget = MemoryBudget(options.body_budget_bytes)
-    limits = (*admission.shares, budget.bytes, *options.shares)
     used = [each.used for each in (slots, session_slots) if each is not None]
-    metrics.scrape(partial(share_metrics, limits, used))
+    metrics.scrape(partial(share_metrics, (*admission.shares, budget.bytes, *options.shares), used))
 
     def layer(behavior: Behavior, method: str) -> Behavior:
         # A call that waits for the API server's verdict has a place, so that few do.
@@ -220,8 +219,7 @@ def build(
         body_timeout=options.body_timeout,
         reflection=options.reflection or is_local(options.listen),
     )
-    names = [str(service.descriptor.full_name) for service in services]
-    health, telemetry = _listeners(options, probes, metrics, names)
+    health, telemetry = _listeners(options, probes, metrics, services)
     return Server(
         calls.address,
         health.address if health is not None else "",
@@ -242,13 +240,14 @@ def access_of(options: Options) -> Access:
 
 
 def _listeners(
-    options: Options, probes: Probes, metrics: Metrics, services: Sequence[str]
+    options: Options, probes: Probes, metrics: Metrics, services: Sequence[OfferedService]
 ) -> tuple[HealthListener | None, PageListener | None]:
     """Those for probes and metrics that are wanted; neither if one can't listen."""
     health, telemetry = None, None
     with ExitStack() as undone:
         if options.health_listen:
-            health = HealthListener(options.health_listen, probes, services)
+            names = [str(service.descriptor.full_name) for service in services]
+            health = HealthListener(options.health_listen, probes, names)
             undone.callback(health.stop)
         if options.metrics_listen:
             shown = ShownMetrics(metrics.registry, prefix=options.metrics_prefix)

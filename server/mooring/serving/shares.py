@@ -48,7 +48,7 @@ class Shares:
     idle, but for a part that is kept for each. Mirrors the model of API Priority and Fairness.
 
     Args:
-        limit: What is shared, in the plural, for metrics.
+        limit: The name of the shared things, in the plural, for metrics.
         total: The amount, 1 or more.
 
     Attributes:
@@ -134,7 +134,7 @@ class ProcessorShares:
         """Count what a client used."""
         level = level_of(client)
         self.seconds[level] = self.seconds.get(level, 0.0) + seconds
-        # Later seconds count more, so that nobody has to let earlier ones age.
+        # Later seconds count more: so earlier ones age without being touched.
         worth = 2.0 ** ((time.monotonic() - self._began) / HALF_LIFE_SECONDS)
         self._used[client] = self.of(client) + seconds * worth
         self._used_by_level[level] = self._used_by_level.get(level, 0.0) + seconds * worth
@@ -162,7 +162,7 @@ def share_metrics(limits: Sequence[Shares], used: Sequence[ProcessorShares]) -> 
     ``mooring_processor_share_seconds``, all by level.
     """
     labels = ("limit", "level")
-    text = "What clients have of a limit, by level."
+    text = "Taken shares of a limit, by level."
     taken = GaugeMetricFamily("mooring_taken_shares", text, labels=labels)
     text = "Requests rejected by a limit, by level."
     rejected = CounterMetricFamily("mooring_rejected_shares", text, labels=labels)

@@ -543,7 +543,7 @@ def _with_own_lock(begin: Callable[..., None]) -> Callable[..., None]:
 def calling_turns() -> list[tuple[FunctionType, CodeType]]:
     """Return each function of the rooms, and its code with a turn at its beginning.
 
-    A profiler would be told of every call, and slows down all code to a third.
+    A profiler would slow down all code to a third.
     """
     setattr(builtins, _TURN, _point)
     prefixes = tuple(f"mooring.{room}." for room in ROOMS)

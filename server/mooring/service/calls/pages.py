@@ -65,7 +65,7 @@ class Pages:
     """Keeps lists for clients that read them in pages. Thread-safe.
 
     Attributes:
-        shares: What clients have of them.
+        shares: The shares of their number.
     """
 
     def __init__(self) -> None:

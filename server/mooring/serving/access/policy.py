@@ -111,7 +111,7 @@ class AccessPolicy(Authorizer):
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Return whether ``pattern`` is ``name``, or its beginning with ``*`` behind it."""
+    """Return whether ``pattern`` is ``name``, or its beginning and a ``*``."""
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 

@@ -193,8 +193,7 @@ ADAPTED: Final[Mapping[str, Right]] = MappingProxyType(
         "Estimator/GetUnschedulableReplicas": Right.READ,
     }
 )
-"""The right that each call of ``mooring-expander`` and ``mooring-estimator`` needs at the server behind them.
-"""
+"""The right that each call of ``mooring-expander`` and ``mooring-estimator`` needs at the server."""
 
 PAGES: Final[Mapping[str, Right]] = MappingProxyType(
     {
