@@ -2,9 +2,9 @@
 
 A decision only appends a record to a list, without a lock, a number, or a notification.
 A reader, or the decision that makes the list long, takes records from it in runs of some hundred. Only then
-they get their numbers, and the oldest go. They are of the sort with the most bytes, in it of the level with the
-most for its weight, and in that of the client with the most. So questions, which every client may send, push
-out no commits, and no other client's questions. A batch is one record that shares the lists of its call.
+they get their numbers, and the oldest go. They are of the sort with the most bytes, in it of the level with
+the most for its weight, and in that of the client with the most. So questions, which every client may send,
+push out no commits, and no other client's questions. A batch is one record that shares the lists of its call.
 """
 
 from __future__ import annotations
