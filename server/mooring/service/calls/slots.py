@@ -197,6 +197,7 @@ class Slots:
         self._max_abandoned = max_abandoned
         self._gauge = gauge
         self._turns = _Turns()
+        self.used = self._turns.used
         self._wakes: queue.SimpleQueue[bool] = queue.SimpleQueue()
         """For each job True, and False for each thread that is to end."""
         self._ration: Ration | None = None
@@ -211,11 +212,6 @@ class Slots:
     def give_way_to(self, others: Callable[[], bool]) -> None:
         """Let all work here rest, as ``Ration`` says, while ``others`` says that there is more."""
         self._ration = Ration(others)
-
-    @property
-    def used(self) -> ProcessorShares:
-        """The processor time of clients here."""
-        return self._turns.used
 
     @property
     def abandoned(self) -> int:
