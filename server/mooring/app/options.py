@@ -168,18 +168,13 @@ class ProcessOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExtenderOptions:
-    """The extender adapter inside a server.
+    """The extender adapter inside a server: the flags ``--extender-...`` of ``mooring serve``.
 
     Attributes:
-        listen: HOST:PORT.
         profile: The profile of calls whose path names none; "" = the configuration's first.
-        path_prefix: A path under which the verbs are served too.
         http_timeout: The extender stanza's httpTimeout in seconds.
-        certificate: The files of its certificate, key and clients' authority; None = plain HTTP.
+        certificate: None = plain HTTP.
         allow_clients: Names in client certificates that may call bind.
-        insecure_binding: Let every client that reaches a loopback address call bind.
-        insecure_listen: Allow plain HTTP on an address that others can reach.
-        hosts: Accepted host names, besides those of the address and the certificate.
     """
 
     listen: str
@@ -195,20 +190,14 @@ class ExtenderOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """A gRPC server over a cluster. Times are in seconds.
+    """A gRPC server over a cluster: the flags of ``mooring serve``. Times are in seconds.
 
     Attributes:
         service: The listeners and their limits.
-        source: The source of the cluster's state, one of SOURCES; "" = the cluster of the pod that this runs
-            in.
+        source: One of SOURCES; "" = the cluster of the pod that this runs in.
         kubeconfig: The API server to bind through; "" = that of the source.
-        in_cluster: Bind through the API server of the cluster that this process runs in.
-        election: Whether commits need a lease.
-        plugin_slots: Threads that run plugins.
-        max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
-        pods_in_flight: How a filter call of kube-scheduler treats pods in flight, one of ``IN_FLIGHT``.
-        reload: Import plugins again when their files change; for development alone.
+        pods_in_flight: One of ``IN_FLIGHT``.
     """
 
     process: ProcessOptions
@@ -264,14 +253,9 @@ class ConnectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class HttpsOptions:
-    """The TLS settings of ``mooring scheduler``, named as kube-scheduler's flags; "" = not set.
+    """The TLS settings of ``mooring scheduler``: kube-scheduler's flags ``--tls-...`` and ``--cert-dir``.
 
-    Attributes:
-        certificate: The certificate's file, PEM; without one it is made.
-        key: Its private key's file, PEM.
-        directory: Keeps the certificate that is made.
-        suites: The only suites up to TLS 1.2, by Go's names; none = OpenSSL's own.
-        min_version: The oldest version of TLS, by its name in Go.
+    ``suites`` and ``min_version`` have Go's names; "" and none = not set.
     """
 
     certificate: str = ""
@@ -283,24 +267,15 @@ class HttpsOptions:
 
 @dataclass(frozen=True, slots=True)
 class SecureServingOptions:
-    """The HTTPS endpoint of ``mooring scheduler``, and its users' rights. Times are in seconds.
+    """The HTTPS endpoint of ``mooring scheduler``: kube-scheduler's flags. Times are in seconds.
 
     Attributes:
-        address: The address on which it listens.
-        port: Its port.
-        share_port: Let other processes listen on the same port.
-        https: Its certificate and the versions and suites of TLS.
         client_ca_file: The CAs whose client certificates authenticate users; "" = looked up in the cluster.
-        skip_lookup: Don't look them up.
-        tolerate_lookup_failure: Go on when the look-up fails.
         authentication_kubeconfig: The API server for TokenReviews; "" = the scheduler's.
         authorization_kubeconfig: The API server for SubjectAccessReviews; "" = the scheduler's.
         token_seconds: How long a TokenReview counts.
-        allowed_seconds: How long an allowing SubjectAccessReview counts.
-        denied_seconds: How long a denying one counts.
+        allowed_seconds: How long an allowing review counts, and ``denied_seconds`` a denying one.
         always_allowed: Paths that need no authorization; ``*`` at the end stands for whatever follows.
-        disabled_metrics: Metrics that are not shown.
-        metrics_prefix: The prefix of metric names.
         metric_labels: The only values of labels that are shown, each as METRIC,LABEL=VALUES.
         metric_labels_file: The same from a file, under allowListMapping.
         flags: The values on /flagz, by name without the dashes.
@@ -328,18 +303,14 @@ class SecureServingOptions:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerOptions:
-    """The second scheduler. Times are in seconds.
+    """The second scheduler: the flags of ``mooring scheduler``. Times are in seconds.
 
     Attributes:
-        connection: The API server.
-        election: The flags of the lease.
-        replace_default: Allow kube-scheduler's own lease.
         longest_wait: A rejected pod that no event helped is tried again after this.
         attempt_seconds: The processor time of one attempt; 0 = without limit.
         stop_grace: How long open bindings may take at the end.
         serving: Probes, metrics and pages; None = none of them.
         service: The gRPC listener, which answers what changes nothing; None = none.
-        event_advice: Events about pods that no node takes say what would help.
     """
 
     process: ProcessOptions

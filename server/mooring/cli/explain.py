@@ -123,10 +123,8 @@ def _check_usage(args: argparse.Namespace) -> None:
 
 
 def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
-    """Return the explanation.
-
-    Raises:
-        NotFoundError: It has no such pod, or the server lacks one of the nodes.
+    """Return the explanation. Raises NotFoundError if it has no such pod, or the server lacks one of the
+    nodes.
     """
     pod = pod_key(args.pod, args.namespace)
     if args.server and pod.count("/") > 1:
@@ -177,10 +175,8 @@ def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, ev
 def _explaining(
     args: argparse.Namespace, options: tuple[Option, ...], every: bool
 ) -> tuple[Callable[[str], Document], Manifests]:
-    """Return a function that explains a pod of the manifests, and these.
-
-    Raises:
-        MooringError: The manifests or the configuration can't be used.
+    """Return a function that explains a pod of the manifests, and these. Raises MooringError if the manifests
+    or the configuration can't be used.
     """
     from mooring.app.offline import core_over, explain_in, pod_named
     from mooring.app.what_if import advising

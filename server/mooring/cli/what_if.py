@@ -301,11 +301,7 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 
 def _prices(words: list[str]) -> dict[str, float]:
-    """Return the prices by group.
-
-    Raises:
-        InvalidArgumentError: One is not NAME=PRICE.
-    """
+    """Return the prices by group. Raises InvalidArgumentError if one is not NAME=PRICE."""
     prices: dict[str, float] = {}
     for word in words:
         name, _, text = word.partition("=")

@@ -28,11 +28,7 @@ LATEST_MICROS = 253_402_300_800_000_000
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A file begins. Unless it continues the one before, all that is known of the cluster is void.
-
-    Attributes:
-        header: The recording's header.
-    """
+    """A file begins. Unless it continues the one before, all that is known of the cluster is void."""
 
     header: pb.RecordingHeader
 
@@ -57,8 +53,6 @@ class Decided(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         time: When it was noted, in microseconds since 1970.
         version: The version of the state that was evaluated.
-        message: The decision.
-        pod: Its pod, where the state doesn't have it.
     """
 
     time: int
@@ -73,7 +67,6 @@ class Missing:
 
     Attributes:
         time: When, in microseconds since 1970.
-        gap: What.
     """
 
     time: int

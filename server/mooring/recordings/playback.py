@@ -29,10 +29,8 @@ def play(directory: Path, state: State, advance: Advance = lambda _: None) -> It
     """Yield what a recording says, in the order in which it happened, and write it to ``state``.
 
     The state has nothing else. When a decision is yielded, the state is as the decision met it; a change is
-    written with the next step. The state's versions are its own. ``advance`` as in ``read_recording``.
-
-    Raises:
-        RecordingError: The recording can't be read from some place on; all before that was yielded.
+    written with the next step. The state's versions are its own. ``advance`` as in ``read_recording``. Raises
+    RecordingError if the recording can't be read from some place on; all before that was yielded.
     """
     for happening in in_order(read_recording(directory, state.kind_of, advance)):
         yield happening
@@ -44,7 +42,6 @@ class Moment:
     """A recorded cluster at some time.
 
     Attributes:
-        directory: The recording.
         time: In seconds since 1970; infinity = at the end.
     """
 
@@ -53,10 +50,8 @@ class Moment:
 
     @classmethod
     def at(cls, directory: Path, time: str = "") -> Moment:
-        """Return the moment that a time in ISO 8601 names, in UTC where it says no zone; "" = the end.
-
-        Raises:
-            InvalidArgumentError: The text is not a time.
+        """Return the moment that a time in ISO 8601 names, in UTC where it says no zone; "" = the end. Raises
+        InvalidArgumentError if the text is not a time.
         """
         if not time:
             return cls(directory)
@@ -75,10 +70,8 @@ class Moment:
         return cls.at(Path(directory), time)
 
     def objects(self) -> list[ClusterObject]:
-        """Return the objects at that time; assumed pods are on their nodes, too.
-
-        Raises:
-            RecordingError: The recording begins later, or can't be read so far.
+        """Return the objects at that time; assumed pods are on their nodes, too. Raises RecordingError if the
+        recording begins later, or can't be read so far.
         """
         state, begun = State(), False
         for happening in play(self.directory, state):
@@ -109,11 +102,7 @@ def objects_of(state: State) -> list[ClusterObject]:
 
 
 def follow(state: State, happening: Happening) -> None:
-    """Write what happened, if it is a change.
-
-    Raises:
-        RecordingError: It doesn't fit the state.
-    """
+    """Write what happened, if it is a change. Raises RecordingError if it doesn't fit the state."""
     if isinstance(happening, Changed):
         write(state, happening)
     elif isinstance(happening, Began) and not happening.header.continues:
@@ -121,11 +110,7 @@ def follow(state: State, happening: Happening) -> None:
 
 
 def write(state: State, change: Changed) -> None:
-    """Write one change.
-
-    Raises:
-        RecordingError: It doesn't fit the state.
-    """
+    """Write one change. Raises RecordingError if it doesn't fit the state."""
     entry, nodes = change.entry, state.snapshot.nodes
     pod = entry.new if isinstance(entry, PodEntry) else None
     if pod is not None and pod.row != UNPLACED and nodes.index.get(pod.node_name) != pod.row:
@@ -142,9 +127,7 @@ def _misfit(why: str) -> InvalidArgumentError:
 
 def in_order(happenings: Iterator[Happening]) -> Iterator[Happening]:
     """Yield the same in the order of the state's versions, as far as they are at most WINDOW entries apart.
-
-    Raises:
-        RecordingError: As ``happenings``, after all before that was yielded.
+    Raises RecordingError as ``happenings``, after all before that was yielded.
     """
     waiting: list[tuple[int, int, int, Happening]] = []
     failure: RecordingError | None = None
@@ -170,9 +153,7 @@ def in_order_of_arrival(happenings: Iterator[Happening]) -> Iterator[Happening]:
     """Yield the same, with pods that got their nodes within a second of each other in the order of arrival.
 
     A scheduler binds in threads, so that bindings come out of order: it decided in the order of its queue.
-
-    Raises:
-        RecordingError: As ``happenings``, after all before that was yielded.
+    Raises RecordingError as ``happenings``, after all before that was yielded.
     """
     arrived: dict[str, int] = {}
     ahead: deque[Happening] = deque()

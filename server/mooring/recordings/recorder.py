@@ -53,7 +53,6 @@ class Recorded:
     """The parts of a process that a recording has.
 
     Attributes:
-        state: Its state.
         journal_length: How many changes of the state are kept at least for the recorder.
         decisions: Its decisions; None if another scheduler is observed.
         write_decision: Writes a decision to its message.
@@ -93,7 +92,6 @@ class Recorder:
     Args:
         directory: The directory of the files. If it doesn't exist, it is made for the process's user alone.
             Existing files stay.
-        recorded: The things to record.
         limits: When a file ends, and how many are kept.
 
     Attributes:
@@ -127,10 +125,8 @@ class Recorder:
         return self._bytes + (self._writer.size if self._writer is not None else 0)
 
     def start(self) -> None:
-        """Begin as soon as the process is ready.
-
-        Raises:
-            InvalidArgumentError: Nothing can be written to the directory.
+        """Begin as soon as the process is ready. Raises InvalidArgumentError if nothing can be written to the
+        directory.
         """
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)

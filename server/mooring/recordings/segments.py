@@ -72,10 +72,8 @@ class SegmentWriter:
         self._messages = bytearray()
 
     def add(self, entry: pb.RecordingEntry) -> None:
-        """Write one more entry; it is in the file after ``flush``.
-
-        Raises:
-            OSError: The file can't be written.
+        """Write one more entry; it is in the file after ``flush``. Raises OSError if the file can't be
+        written.
         """
         data = entry.SerializeToString()
         length = len(data)
@@ -88,11 +86,7 @@ class SegmentWriter:
             self.flush()
 
     def flush(self) -> None:
-        """End the frame: what was added is in the file then.
-
-        Raises:
-            OSError: The file can't be written.
-        """
+        """End the frame: what was added is in the file then. Raises OSError if the file can't be written."""
         if self._messages:
             options: dict[int, int] = {
                 zstd.CompressionParameter.compression_level: _LEVEL,
@@ -133,10 +127,8 @@ def segments_of(directory: Path) -> Sequence[Path]:
 
 
 def header_of_recording(directory: Path) -> pb.RecordingHeader:
-    """Return the first header of a recording.
-
-    Raises:
-        RecordingError: There is none, or it is of another version.
+    """Return the first header of a recording. Raises RecordingError if there is none, or it is of another
+    version.
     """
     segments = segments_of(directory)
     if not segments:
@@ -159,10 +151,8 @@ def read_segment(
     path: Path, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[tuple[Place, pb.RecordingEntry]]:
     """Yield the entries of a file, each with its place; ``advance`` is called with the number of bytes just
-    read.
-
-    Raises:
-        RecordingError: The file is cut, damaged, of another version, or none; all before that was yielded.
+    read. Raises RecordingError if the file is cut, damaged, of another version, or none; all before that was
+    yielded.
     """
     first, told = True, 0
     for place, messages in _frames(path):

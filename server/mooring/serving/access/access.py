@@ -84,9 +84,7 @@ class Authorizer(ABC):
     @abstractmethod
     def verdict(self, client: Client, right: Right, namespace: str = EVERYWHERE) -> Verdict:
         """Return whether ``client`` has ``right`` in ``namespace``, or ``EVERYWHERE``, or ``SOMEWHERE``.
-
-        Raises:
-            UnavailableError: It can't be found out now.
+        Raises UnavailableError if it can't be found out now.
         """
 
     def level(self, client: Client) -> Level | None:
@@ -103,10 +101,8 @@ class Authorizer(ABC):
 
     @abstractmethod
     def sight(self, client: Client) -> Sight:
-        """Return which namespaces' pods ``client`` sees.
-
-        Raises:
-            UnavailableError: It can't be found out now.
+        """Return which namespaces' pods ``client`` sees. Raises UnavailableError if it can't be found out
+        now.
         """
 
 
@@ -157,7 +153,6 @@ class Access:
         authentication: Says who calls.
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No client may change anything.
-        denied: Called with the method, the client and the reason when a call is rejected.
     """
 
     authorizer: Authorizer = field(default_factory=BuiltIn)
@@ -231,10 +226,8 @@ class Access:
         return any(self.authorizer.verdict(client, right).allowed for right in changes)
 
     def sight(self, client: Client) -> Sight:
-        """Return which namespaces' pods ``client`` sees; see ``Sight``.
-
-        Raises:
-            UnavailableError: It can't be found out now.
+        """Return which namespaces' pods ``client`` sees; see ``Sight``. Raises UnavailableError if it can't
+        be found out now.
         """
         return self.authorizer.sight(client)
 
@@ -301,10 +294,8 @@ def asking_client() -> Client:
 
 
 def asking_sight() -> Sight:
-    """Return what the client may see whose call this thread works on; see ``Sight``.
-
-    Raises:
-        UnavailableError: It can't be found out now.
+    """Return what the client may see whose call this thread works on; see ``Sight``. Raises UnavailableError
+    if it can't be found out now.
     """
     client, access = _CURRENT.get()
     return access.sight(client)

@@ -37,10 +37,8 @@ _KEYS: Final = frozenset((TOKEN_HEADER, ON_BEHALF_OF_USER, ON_BEHALF_OF_GROUP))
 
 
 def credentials_in(metadata: Iterable[tuple[str, str | bytes]]) -> Credentials:
-    """Return the credentials in a call's metadata. Binary keys are ignored.
-
-    Raises:
-        UnauthenticatedError: One of two tokens or users would have to be chosen.
+    """Return the credentials in a call's metadata. Binary keys are ignored. Raises UnauthenticatedError if
+    one of two tokens or users would have to be chosen.
     """
     found = [(key, value) for key, value in metadata if key in _KEYS and isinstance(value, str)]
     if not found:

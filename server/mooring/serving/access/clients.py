@@ -46,7 +46,6 @@ class User:
 
     Attributes:
         name: ``system:serviceaccount:monitoring:prometheus``, a certificate's common name, ...
-        groups: Their groups.
         uid: "" = none.
         extra: The authenticator's additions.
     """
@@ -130,10 +129,8 @@ def owner_of_socket() -> Client:
 
 
 def named(name: str, groups: Iterable[str] = ()) -> Client:
-    """Return the client with one name, with its type, and groups, as its proof would make it.
-
-    Raises:
-        ValueError: The name has no type.
+    """Return the client with one name, with its type, and groups, as its proof would make it. Raises
+    ValueError if the name has no type.
     """
     kind, colon, rest = name.partition(":")
     if not rest:

@@ -26,7 +26,6 @@ class AccessRule(NamedTuple):
 
     Attributes:
         subjects: The clients that it is for: names with their types, or ``EVERY_CLIENT``.
-        roles: Their roles.
         namespaces: The namespaces of the pods that the roles are for; None = all.
         impersonates: The users and groups for which an impersonator may call: names with their types. One
             with ``*`` at its end stands for all that begin so.
@@ -62,7 +61,6 @@ class AccessPolicy(Authorizer):
 
     Attributes:
         rules: The rules; a client has the rights of all rules that are for it.
-        file: The policy's file, for errors.
     """
 
     rules: Sequence[AccessRule]
@@ -133,12 +131,7 @@ def _grant(rule: AccessRule) -> _Grant:
 
 @dataclass(frozen=True, slots=True)
 class Trial(Authorizer):
-    """Decides by one authorizer, and logs what another one would reject: once each, ``MOST_CLIENTS`` at most.
-
-    Attributes:
-        in_force: The one that decides.
-        tried: The other one.
-    """
+    """Decides by one authorizer, and logs once each what another one would reject, ``MOST_CLIENTS`` at most."""
 
     in_force: Authorizer
     tried: Authorizer
