@@ -131,7 +131,7 @@ def _grant(rule: AccessRule) -> _Grant:
 
 @dataclass(frozen=True, slots=True)
 class Trial(Authorizer):
-    """Decides by one authorizer, and logs once each what another one would reject, ``MOST_CLIENTS`` at most."""
+    """Decides by one authorizer, and logs once each what another one would reject, up to ``MOST_CLIENTS``."""
 
     in_force: Authorizer
     tried: Authorizer
