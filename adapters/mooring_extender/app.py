@@ -23,11 +23,13 @@ from mooring.serving.access.access import Access, CurrentCall, asking_client, wo
 from mooring.serving.access.roles import VERBS as RIGHTS
 from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
 from mooring.serving.http.asgi import (
+    OK,
+    PLAIN_TEXT,
+    Answer,
     BodyTooLargeError,
-    ClientGoneError,
+    HttpApp,
     Receive,
     Scope,
-    Send,
     connection_of,
     read_body,
 )
@@ -36,7 +38,7 @@ from mooring.tracing.spans import Entered, Span, Tracer
 from mooring_extender import translate, wire
 from mooring_extender.calls import NodeQueryClient
 from mooring_extender.client import Client, ClientFactory
-from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, reject, shortened
+from mooring_extender.failures import VERBS, CallError, answer_failure, reject, shortened
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
 from mooring_extender.questions import REMEMBERED_BYTES, Question, Questions
 from mooring_extender.score_prefetch import ScorePrefetch
@@ -46,7 +48,6 @@ log = logging.getLogger(__name__)
 
 DEADLINE_SHARE: Final = 0.75
 _OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
-_PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 READINESS_TIMEOUT_SECONDS: Final = 1.0
 READINESS_SECONDS: Final = 1.0
 """How long an answer of /readyz is reused, so that frequent probes don't all reach mooring."""
@@ -91,10 +92,11 @@ class _Call(msgspec.Struct, frozen=True):
         return left
 
 
-class ExtenderApp:
+class ExtenderApp(HttpApp):
     """The ASGI callable. ``make_client`` is called when the server starts, in its event loop."""
 
     def __init__(self, make_client: ClientFactory, options: Options, tracer: Tracer | None = None) -> None:
+        super().__init__()
         self._make_client = make_client
         self._tracer = tracer
         self._options = options
@@ -102,7 +104,6 @@ class ExtenderApp:
         self._call_seconds = DEADLINE_SHARE * options.http_timeout
         self._metrics = Metrics()
         self._first_profile = ""
-        self._withdrawn = False
         self._readiness: asyncio.Task[Answer] | None = None
         self._readiness_until = 0.0
         self._budget = MemoryBudget(options.body_budget_bytes)
@@ -118,35 +119,14 @@ class ExtenderApp:
             "preempt": self._preempt,
         }
 
-    def withdraw(self) -> None:
-        """From now on say that nothing new should come: not ready, and each answer ends its connection.
-
-        The next request comes on a new connection, which a load balancer may send to another replica. A
-        connection that is kept might be closed just when a request is on its way.
-        """
-        self._withdrawn = True
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the server's start and stop."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-        try:
-            answer = await self._respond(scope, receive)
-        except ClientGoneError:
-            return
-        await _send(send, answer, close=answer.close or self._withdrawn)
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        await receive()
+    async def _start(self) -> None:
         self._client = self._make_client()
         self._calls = NodeQueryClient(self._client)
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+
+    async def _stop(self) -> None:
         await self._calls.close()
         await self._client.close()
         self._readers.shutdown(wait=False)
-        await send({"type": "lifespan.shutdown.complete"})
 
     async def _respond(self, scope: Scope, receive: Receive) -> Answer:
         path = scope["path"]
@@ -197,7 +177,7 @@ class ExtenderApp:
         method, headers = scope["method"], dict(scope["headers"])
         if method != "POST":
             text = f"method {method} is not allowed here: extender calls are POST"
-            return reject(HTTPStatus.METHOD_NOT_ALLOWED, text, allow=b"POST")
+            return reject(HTTPStatus.METHOD_NOT_ALLOWED, text, (b"allow", b"POST"))
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
         if encoding not in {b"", b"identity"}:
             text = f"Content-Encoding {encoding.decode('latin-1')} is not supported: send the body as it is"
@@ -338,19 +318,20 @@ class ExtenderApp:
             text = f"no such path: there are {verbs}, /profiles/NAME{verbs}, {', '.join(_OPERATIONS)}"
             return reject(HTTPStatus.NOT_FOUND, text)
         if method not in {"GET", "HEAD"}:
-            return reject(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} is read with GET", allow=b"GET, HEAD")
+            text = f"{path} is read with GET"
+            return reject(HTTPStatus.METHOD_NOT_ALLOWED, text, (b"allow", b"GET, HEAD"))
         if path == "/metrics":
             return self._misdirected(scope, dict(scope["headers"])) or Answer(
                 HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE
             )
         if path == "/readyz":
             return await self._ready()
-        return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
+        return OK
 
     async def _ready(self) -> Answer:
         """Return mooring's readiness within the last second; concurrent callers share one call."""
         if self._withdrawn:
-            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, b"stopping", _PLAIN_TEXT)
+            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, b"stopping", PLAIN_TEXT)
         now = time.monotonic()
         if self._readiness is None or now >= self._readiness_until:
             self._readiness = asyncio.create_task(self._ask_readiness())
@@ -362,28 +343,13 @@ class ExtenderApp:
         try:
             synced = (await self._client.cluster_info(READINESS_TIMEOUT_SECONDS)).synced
         except CallError as error:
-            return Answer(
-                HTTPStatus.SERVICE_UNAVAILABLE, f"mooring: {shortened(error)}".encode(), _PLAIN_TEXT
-            )
+            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, f"mooring: {shortened(error)}".encode(), PLAIN_TEXT)
         if not synced:
             text = b"mooring: its cluster state is not complete yet"
-            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, text, _PLAIN_TEXT)
-        return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
+            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, text, PLAIN_TEXT)
+        return OK
 
 
 def _own(profile: str) -> str:
     """Return the key under which scores of a profile are kept for the client that calls."""
     return f"{profile} {asking_client().name}"
-
-
-async def _send(send: Send, answer: Answer, *, close: bool) -> None:
-    headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", str(len(answer.body)).encode()),
-    ]
-    if answer.allow:
-        headers.append((b"allow", answer.allow))
-    if close:
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": int(answer.status), "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})

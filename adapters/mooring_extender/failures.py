@@ -14,6 +14,7 @@ from typing import Final
 import grpc
 import msgspec
 
+from mooring.serving.http.asgi import Answer
 from mooring_extender import wire
 
 VERBS: Final = ("filter", "prioritize", "bind", "preempt")
@@ -39,17 +40,6 @@ def misfit(text: str) -> CallError:
     return CallError(grpc.StatusCode.INTERNAL, f"its answer does not fit the question: {text}")
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """A whole HTTP answer. ``failure`` is the reason why the verb failed, for metrics and logs, or empty."""
-
-    status: int
-    body: bytes
-    content_type: bytes = b"application/json"
-    failure: str = ""
-    close: bool = False
-    allow: bytes = b""
-
-
 _STATUS_OF_CODE: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
     grpc.StatusCode.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -67,9 +57,9 @@ _ERROR_FIELD: Final[dict[str, Callable[[str], msgspec.Struct]]] = {
 }
 
 
-def reject(status: HTTPStatus, text: str, *, allow: bytes = b"") -> Answer:
+def reject(status: HTTPStatus, text: str, *headers: tuple[bytes, bytes]) -> Answer:
     """Answer another request; the connection is closed, because the rest of the body is not read."""
-    return Answer(status, error_body(text), failure=status.name, close=True, allow=allow)
+    return Answer(status, error_body(text), failure=status.name, headers=headers, close=True)
 
 
 def answer_failure(verb: str, error: Exception) -> Answer:

@@ -6,8 +6,9 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 
+from mooring.serving.http.asgi import Answer
 from mooring.telemetry.meters import durations
-from mooring_extender.failures import VERBS, Answer
+from mooring_extender.failures import VERBS
 
 BUCKETS_SECONDS: Final = (
     0.00025, 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 1.5, 2.0, 4.0

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Final
 
 import grpc
 from google.protobuf import json_format
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
+from msgspec.structs import replace
 
 from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.serving.calls.errors import failure_of, received_failure
+from mooring.serving.http.asgi import Answer
 
 HTTP_STATUSES: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
@@ -35,31 +36,10 @@ HTTP_STATUSES: Final = {
 }
 """The HTTP status of each gRPC code, as Connect has it; of others it is 500."""
 
-JSON: Final = b"application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer.
-
-    Attributes:
-        body: Its bytes.
-        content_type: Their media type.
-        status: The HTTP status.
-        headers: Further headers.
-        close: Whether the connection ends with it, because the rest of the request is not read.
-    """
-
-    body: bytes
-    content_type: bytes = JSON
-    status: int = HTTPStatus.OK
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    close: bool = False
-
 
 def json_answer(document: Any) -> Answer:
     """Return a document as JSON."""
-    return Answer(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
+    return Answer(HTTPStatus.OK, json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def failed_call(error: grpc.RpcError) -> Answer:
@@ -83,7 +63,7 @@ def _failure(code: grpc.StatusCode, message: str, details: bytes) -> Answer:
     name = "canceled" if code is grpc.StatusCode.CANCELLED else code.name.lower()
     told = [_detail(detail) for detail in Status.FromString(details).details]
     body = json.dumps({"code": name, "message": message, "details": told}).encode()
-    return Answer(body, status=HTTP_STATUSES.get(code, HTTPStatus.INTERNAL_SERVER_ERROR))
+    return Answer(HTTP_STATUSES.get(code, HTTPStatus.INTERNAL_SERVER_ERROR), body)
 
 
 def _detail(detail: Any) -> dict[str, Any]:

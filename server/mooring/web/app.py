@@ -13,7 +13,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from importlib import resources
@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl
 
 import grpc
 import grpc.aio
+from msgspec.structs import replace
 
 from mooring.framework.errors import InvalidArgumentError, MooringError, UnavailableError
 from mooring.serving.access.authentication import TOKEN_HEADER
@@ -29,16 +30,19 @@ from mooring.serving.access.clients import on_behalf_of
 from mooring.serving.addresses import is_local
 from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
 from mooring.serving.http.asgi import (
+    OK,
+    Answer,
     BodyTooLargeError,
     ClientGoneError,
+    Headers,
+    HttpApp,
     Receive,
     Scope,
-    Send,
     connection_of,
     read_body,
 )
 from mooring.serving.http.hosts import Hosts
-from mooring.web.answers import Answer, failed_call, misdirected, rejected
+from mooring.web.answers import failed_call, misdirected, rejected
 from mooring.web.gateway import Gateway
 from mooring.web.processes import CALL_SECONDS, Address, Processes, pass_on
 
@@ -56,7 +60,6 @@ _PROBES: Final = ("/healthz", "/livez", "/readyz")
 BEAT_SECONDS: Final = 1.0
 STALLED_SECONDS: Final = 30.0
 """A page whose event loop has been blocked for this long is not live."""
-_PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 
 _SAFE: Final = (
     (
@@ -71,7 +74,7 @@ _SAFE: Final = (
 """Headers of every answer: nothing from elsewhere runs in the page, and no other site reads what is here."""
 
 
-class WebApp:
+class WebApp(HttpApp):
     """The ASGI callable.
 
     Args:
@@ -91,6 +94,7 @@ class WebApp:
         *,
         impersonate: bool = False,
     ) -> None:
+        super().__init__()
         self._impersonate = impersonate
         self._addresses = addresses
         self._credentials = credentials
@@ -100,15 +104,16 @@ class WebApp:
         self._prefix = f"/{path_prefix.strip('/')}".rstrip("/")
         self._files = read_files()
         self._budget = MemoryBudget(body_budget_bytes())
-        self._withdrawn = False
         self._end_waiting: Callable[[], object] | None = None
         self._last_beat = math.inf
         self._stopping: asyncio.Event
+        self._processes: Processes
         self._gateway: Gateway
+        self._beating: asyncio.Task[None]
 
     def withdraw(self) -> None:
         """End calls that wait, and from now on each connection with its answer. Any thread."""
-        self._withdrawn = True
+        super().withdraw()
         if self._end_waiting is not None:
             self._end_waiting()
 
@@ -117,30 +122,16 @@ class WebApp:
         silent = time.monotonic() - self._last_beat
         return f"the page has not answered for {silent:.0f} s" if silent > STALLED_SECONDS else ""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the server's start and stop."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-        try:
-            answer = await self._respond(scope, receive)
-        except ClientGoneError:
-            return
-        answer = await _compressed(answer, dict(scope["headers"]))
-        await _send(send, answer, close=answer.close or self._withdrawn, head=scope["method"] == "HEAD")
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        await receive()
-        processes = Processes(self._addresses, self._credentials)
-        self._gateway = Gateway(processes)
+    async def _start(self) -> None:
+        self._processes = Processes(self._addresses, self._credentials)
+        self._gateway = Gateway(self._processes)
         self._stopping = asyncio.Event()
         self._end_waiting = partial(asyncio.get_running_loop().call_soon_threadsafe, self._stopping.set)
-        beating = asyncio.create_task(self._beat())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        beating.cancel()
-        await processes.close()
-        await send({"type": "lifespan.shutdown.complete"})
+        self._beating = asyncio.create_task(self._beat())
+
+    async def _stop(self) -> None:
+        self._beating.cancel()
+        await self._processes.close()
 
     async def _beat(self) -> None:
         while True:
@@ -149,14 +140,17 @@ class WebApp:
 
     async def _respond(self, scope: Scope, receive: Receive) -> Answer:
         headers = dict(scope["headers"])
+        return _safe(await _compressed(await self._found(scope, receive, headers), headers))
+
+    async def _found(self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes]) -> Answer:
         path: str = scope["path"]
         if path in _PROBES:
-            return Answer(b"ok", _PLAIN_TEXT)
+            return OK
         if wrong := self._hosts.rejection(headers.get(b"host", b"")):
             return misdirected(HTTPStatus.MISDIRECTED_REQUEST, wrong)
         if self._prefix and path == self._prefix:
             # The page's addresses are relative: without the slash they would miss the prefix.
-            return Answer(b"", status=HTTPStatus.PERMANENT_REDIRECT, headers=((b"location", self._home()),))
+            return Answer(HTTPStatus.PERMANENT_REDIRECT, b"", headers=((b"location", self._home()),))
         relative = path.removeprefix(self._prefix) if path.startswith(f"{self._prefix}/") else path
         if not relative.startswith(API):
             return self._file(scope["method"], relative, headers)
@@ -275,12 +269,13 @@ def _not_allowed(method: str, allowed: bytes) -> Answer:
 
 
 def _file_answer(file: File, headers: Mapping[bytes, bytes]) -> Answer:
-    kept = ((b"cache-control", b"no-cache"), (b"etag", file.tag), (b"vary", b"accept-encoding"))
+    kept: Headers = ((b"cache-control", b"no-cache"), (b"etag", file.tag), (b"vary", b"accept-encoding"))
     if file.tag in headers.get(b"if-none-match", b""):
-        return Answer(b"", file.content_type, HTTPStatus.NOT_MODIFIED, kept)
+        return Answer(HTTPStatus.NOT_MODIFIED, b"", file.content_type, kept)
     if b"gzip" in headers.get(b"accept-encoding", b""):
-        return Answer(file.compressed, file.content_type, headers=(*kept, (b"content-encoding", b"gzip")))
-    return Answer(file.body, file.content_type, headers=kept)
+        kept = (*kept, (b"content-encoding", b"gzip"))
+        return Answer(HTTPStatus.OK, file.compressed, file.content_type, kept)
+    return Answer(HTTPStatus.OK, file.body, file.content_type, kept)
 
 
 async def _gone(receive: Receive) -> None:
@@ -298,19 +293,11 @@ async def _compressed(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
     return replace(answer, body=body, headers=((b"content-encoding", b"gzip"),))
 
 
-async def _send(send: Send, answer: Answer, *, close: bool, head: bool) -> None:
-    headers: list[Any] = [
-        (b"content-type", answer.content_type),
-        (b"content-length", str(len(answer.body)).encode()),
-        *_SAFE,
-        *answer.headers,
-    ]
-    if not any(name == b"cache-control" for name, _ in answer.headers):
-        headers.append((b"cache-control", b"no-store"))
-    if close:
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": int(answer.status), "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if head else answer.body})
+def _safe(answer: Answer) -> Answer:
+    """Return an answer with the headers of every answer; nothing keeps it unless it says so."""
+    kept = any(name == b"cache-control" for name, _ in answer.headers)
+    cache = () if kept else ((b"cache-control", b"no-store"),)
+    return replace(answer, headers=(*_SAFE, *answer.headers, *cache))
 
 
 CONTENT_TYPES: Final = {

@@ -25,6 +25,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -41,7 +42,8 @@ from mooring.framework.errors import (
 )
 from mooring.service.calls.access import mode_row
 from mooring.serving.access.roles import RESERVES
-from mooring.web.answers import Answer, json_answer
+from mooring.serving.http.asgi import Answer
+from mooring.web.answers import json_answer
 from mooring.web.columns import encode
 from mooring.web.processes import CALL_SECONDS, Process, Processes
 from mooring_client.v1 import (
@@ -134,7 +136,7 @@ class Gateway:
             # Over HTTP an answer may be as long as it is.
             request.page_size = MOST_ITEMS
         response = await self._process(query).call(method.path, request, method.response, seconds)
-        return Answer(await asyncio.to_thread(_json, response))
+        return Answer(HTTPStatus.OK, await asyncio.to_thread(_json, response))
 
     async def decision_columns(self, seq: str, query: Mapping[str, str]) -> Answer:
         """Answer the columns of a decision."""
@@ -288,4 +290,4 @@ async def _columns(
 ) -> Answer:
     if decision is not None:
         header["decision"] = json_format.MessageToDict(decision)
-    return Answer(await asyncio.to_thread(encode, explanation, header), COLUMNS)
+    return Answer(HTTPStatus.OK, await asyncio.to_thread(encode, explanation, header), COLUMNS)

@@ -16,31 +16,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import uvicorn
 import uvloop
 
 from mooring.serving.addresses import ListenError
 from mooring.serving.http import protocol
-from mooring.serving.http.asgi import Receive, Scope, Send
+from mooring.serving.http.asgi import HttpApp
 
 log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS: Final = 120
 GRACE_SECONDS: Final = 15
-
-
-class Application(Protocol):
-    """An ASGI application that can announce that no new requests should come."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the server's start and stop."""
-        ...
-
-    def withdraw(self) -> None:
-        """Answer on, but let each answer end its connection. Called once, from any thread."""
-        ...
 
 
 class HttpServer:
@@ -59,7 +47,7 @@ class HttpServer:
 
     def __init__(
         self,
-        app: Application,
+        app: HttpApp,
         host: str,
         port: int,
         tls: ssl.SSLContext | None = None,
@@ -159,7 +147,7 @@ class GuardedLoop(uvloop.Loop):
         return await super().create_server(*args, **options)
 
 
-def _config(app: Application, tls: ssl.SSLContext | None) -> uvicorn.Config:
+def _config(app: HttpApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=protocol.GuardedProtocol,
