@@ -46,9 +46,7 @@ API_VERSION: Final = "mooring.dev/v1"
 KIND: Final = "AccessPolicy"
 MODES: Final = ("enforce", "log")
 SUBJECTS: Final = (*NAME_TYPES, "user:", "group:", "uid:")
-"""The prefixes of subjects."""
 REVOKED: Final = (*NAME_TYPES, "user:", "uid:", "sha256:")
-"""The prefixes of revoked clients."""
 
 REVIEWS_AT_ONCE_SECONDS: Final = 1.0
 """How long a call waits while too many reviews are under way."""

@@ -12,7 +12,6 @@ LONGEST_SECONDS: Final = 60.0
 """When the lock can't be had for longer, only a restart helps."""
 
 LOOK_SECONDS: Final = 1.0
-"""Between two looks."""
 
 
 class LockWatch:

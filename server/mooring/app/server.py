@@ -64,7 +64,6 @@ RELOADS = (
     "--reload is for development ONLY: a person who can write to a plugin's file runs code in this process, "
     "and decisions during an edit may be by either version"
 )
-"""The warning of a server that imports plugins again."""
 
 LEASE = "mooring-serve"
 """The lease unless the configuration names one."""

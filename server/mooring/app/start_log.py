@@ -12,7 +12,6 @@ from mooring import __version__, config
 log = logging.getLogger("mooring.start")
 
 FLAGS = logging.INFO - 1
-"""The level of the flags."""
 
 EFFECTIVE = logging.INFO - 2
 """The level of the configuration that no file gave, and of the plugins in force."""

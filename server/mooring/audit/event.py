@@ -18,7 +18,6 @@ OWN: Final = "self"
 """The name of this process in events without a caller, such as those of the second scheduler."""
 
 OK: Final = "OK"
-"""The outcome of a success."""
 
 
 class AuditKind(StrEnum):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mooring_client.v1 import simulation_service_pb2 as pb
 
 KINDS = ("toleration", "label", "request", "move", "node", "end")
-"""The kinds of change."""
 
 GROUP = "podgroup"
 """The prefix of a group's name."""

@@ -9,10 +9,6 @@ from mooring.cli import remote
 from mooring.cli.flags import Commands, Flags, add_command
 from mooring.cli.output import Exit
 
-DEFAULT_SERVER = "127.0.0.1:50051"
-"""The default address of ``mooring serve``."""
-
-
 _EXAMPLES = """examples:
   mooring mcp --server 127.0.0.1:50051                   as an assistant starts it"""
 
@@ -21,7 +17,7 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     text = "answer an assistant over the Model Context Protocol; reads only"
     parser = add_command(commands, "mcp", text, _EXAMPLES)
-    remote.add_server(Flags(parser))
+    remote.add_server(Flags(parser), remote.DEFAULT_SERVER)
     parser.set_defaults(run=_run)
 
 
@@ -29,7 +25,6 @@ def _run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     from mooring.mcp.server import new_server
     from mooring.mcp.tools import Tools
 
-    args.server = args.server or DEFAULT_SERVER
     with remote.channel_to(args) as channel:
         new_server(Tools(channel)).run("stdio")
     return Exit.OK

@@ -329,7 +329,6 @@ KINDS = {
     "measured": _MEASURED,
     "holding": _HOLDING,
 }
-"""The kinds by name."""
 
 LANGUAGES: Mapping[str, Mapping[str, str]] = {
     "go": {

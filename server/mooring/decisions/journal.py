@@ -65,7 +65,6 @@ _SORT_OF = {kind: number for number, kinds in enumerate(SORTS) for kind in kinds
 Entry = Record | BatchRecord
 
 Numbered = tuple[int, Record]
-"""A decision with its number."""
 
 
 class Passage(NamedTuple):

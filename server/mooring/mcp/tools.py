@@ -21,7 +21,6 @@ from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_client.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 Document = dict[str, Any]
-"""A JSON object."""
 
 MAX_BYTES = 4_000
 """The longest answer, in bytes of JSON: what an assistant reads is paid for and soon forgotten."""

@@ -48,7 +48,6 @@ from mooring.scheduler.queue.cluster_events import as_scheduler_sees, events_of
 from mooring.scheduler.queue.hints import helps, rules_of
 
 SEEDS = (1, 2)
-"""The made-up clusters."""
 
 THREADS = 4
 

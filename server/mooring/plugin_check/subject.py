@@ -19,7 +19,6 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.registry import Registry
 
 SOURCE = "check"
-"""The source of the objects of each engine."""
 
 _SILENT = logging.getLogger("mooring.plugin_check")
 _SILENT.disabled = True

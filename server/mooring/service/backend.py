@@ -82,7 +82,6 @@ class PushReceiver(Protocol):
 
 
 ChangeReader = Callable[[Sequence[simulation_pb.SessionChange]], tuple[Sequence[object], tuple[str, ...]]]
-"""Reads changes of a session."""
 
 
 @dataclass(frozen=True, slots=True)

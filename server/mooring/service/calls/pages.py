@@ -22,10 +22,8 @@ PAGE_BYTES: Final = 2 << 20
 """The bytes of a page, or of a part of an answer, unless a caller asks for more: most clients take 4 MiB."""
 
 MOST_ITEMS: Final = 1 << 17
-"""The most items of a page."""
 
 MOST_LISTED: Final = 1_000
-"""The most items of a list that has no pages."""
 
 MOST_LISTS: Final = 32
 """Lists that are kept; their items are references to objects of the state."""

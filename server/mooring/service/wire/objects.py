@@ -30,7 +30,6 @@ CODES = {
     Code.SKIP: verdicts_pb2.VERDICT_CODE_SKIP,
     Code.PENDING: verdicts_pb2.VERDICT_CODE_PENDING,
 }
-"""The wire's code of each code."""
 
 _FROM_WIRE = {number: code for code, number in CODES.items()}
 

@@ -13,7 +13,6 @@ OUTCOMES = {
     BindOutcome.ALREADY_BOUND: pb.COMMIT_OUTCOME_ALREADY_BOUND,
     BindOutcome.LOCAL: pb.COMMIT_OUTCOME_LOCAL,
 }
-"""The wire's word for each outcome of a binding."""
 
 
 def failed_status(error: MooringError) -> Status:

@@ -75,7 +75,6 @@ ROLES: Final[Mapping[Role, Right]] = MappingProxyType(
         Role.OPERATOR: EVERYTHING & ~Right.IMPERSONATE,
     }
 )
-"""The rights of each role."""
 
 
 def rights_of(roles: Iterable[Role]) -> Right:
@@ -168,7 +167,6 @@ METHODS: Final[Mapping[str, Right]] = MappingProxyType(
     }
     | {f"/mooring.plugin_host.v1.PluginHostService/{name}": Right.HOST for name in _HOSTS}
 )
-"""The right that each method needs."""
 
 MASKED: Final[frozenset[str]] = frozenset(f"/mooring.v1.{name}" for name in (*_READS, *_ASKS))
 """The methods whose answers mask the names of pods that the client may not see (``Sight``). Clients that have
@@ -183,7 +181,6 @@ VERBS: Final[Mapping[str, Right]] = MappingProxyType(
         "bind": Right.BIND,
     }
 )
-"""The right that each verb of the adapter needs."""
 
 ADAPTED: Final[Mapping[str, Right]] = MappingProxyType(
     {

@@ -19,7 +19,6 @@ from typing import Final, ParamSpec, TypeAlias, TypeVar
 log = logging.getLogger(__name__)
 
 Job: TypeAlias = Callable[[], object]
-"""The work of a thread."""
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")

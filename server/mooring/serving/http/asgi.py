@@ -39,7 +39,6 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 OK: Final = Answer(HTTPStatus.OK, b"ok", PLAIN_TEXT)
-"""The answer of a probe."""
 
 
 def connection_of(scope: Scope) -> Client:
