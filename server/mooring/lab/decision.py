@@ -10,15 +10,14 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mooring.framework import Code, Int32s
+from mooring.framework import Code
 from mooring.framework.errors import FailedPreconditionError, NotFoundError, not_installed
 from mooring.lab.frames import AnswerTable, Columns, Tabular, frame_of
 from mooring.runtime.answers import Explanation
+from mooring.service.wire.decision_messages import ExplainedNodes
 from mooring.service.wire.explanation import to_response
 from mooring.web.columns import encode
-from mooring_client.v1 import nodes_pb2, objects_pb2
+from mooring_client.v1 import objects_pb2
 
 if TYPE_CHECKING:
     import altair as alt
@@ -319,8 +318,8 @@ class DecisionView:
     @classmethod
     def of(cls, explanation: Explanation, advice: Mapping[str, Any] | None = None) -> DecisionView:
         """Return the view of an explanation, with advice as in ``Decision``."""
-        listed = _Listed(explanation.nodes)
-        response = to_response(explanation, listed, objects_pb2.Provenance(profile=explanation.profile))
+        nodes = ExplainedNodes.of(explanation)
+        response = to_response(explanation, nodes, objects_pb2.Provenance(profile=explanation.profile))
         columns = _base64(encode(response, {"made": "now"}))
         bundle = (resources.files("mooring.web") / "static" / "page.js").read_text(encoding="utf-8")
         title = escape(f"{explanation.namespace}/{explanation.name}")
@@ -336,15 +335,3 @@ class DecisionView:
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
-
-
-class _Listed:
-    """The nodes of an explanation, by their names, all known; as ``ListedNodes`` says."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.rows: Int32s = np.arange(len(names), dtype=np.int32)
-        self.nodes: nodes_pb2.NodeList | None = self.node_list(names, self.rows)
-
-    def node_list(self, names: Sequence[str], rows: Int32s) -> nodes_pb2.NodeList:
-        """Return the nodes of these names."""
-        return nodes_pb2.NodeList(names=nodes_pb2.NodeNames(names=names))

@@ -85,12 +85,7 @@ class Futures:
 
     def change(self, pod: str, nodes: Iterable[str], seed: int) -> AnswerTable:
         """As ``Cluster.change``."""
-        namespace, _, name = pod.rpartition("/")
-        reference = objects_pb2.PodReference(namespace=namespace or "default", name=name)
-        request = pb.SuggestChangesRequest(
-            nodes=nodes, seed=seed, pod=objects_pb2.PodSource(reference=reference)
-        )
-        found = self._ask(request)
+        found = self._ask(pb.SuggestChangesRequest(pod=_reference(pod), nodes=nodes, seed=seed))
         rows = [
             (number, each.node, step.WhichOneof("step"), _what(step))
             for number, each in enumerate(found.options, 1)
@@ -103,9 +98,7 @@ class Futures:
 
     def advice(self, pod: str, profile: str) -> dict[str, Any] | None:
         """Return the cheapest set of changes that a short search finds, as the page shows it; None = none."""
-        namespace, _, name = pod.rpartition("/")
-        reference = objects_pb2.PodReference(namespace=namespace, name=name)
-        request = pb.SuggestChangesRequest(pod=objects_pb2.PodSource(reference=reference), profile=profile)
+        request = pb.SuggestChangesRequest(pod=_reference(pod), profile=profile)
         request.time_limit.FromNanoseconds(int(SECONDS * 1e9))
         found = self._ask(request)
         if not found.options or not found.options[0].steps or found.preemption_node:
@@ -115,10 +108,7 @@ class Futures:
 
     def blame(self, pod: str, node: str, most: int, seed: int) -> AnswerTable:
         """As ``Cluster.blame``."""
-        namespace, _, name = pod.rpartition("/")
-        reference = objects_pb2.PodReference(namespace=namespace or "default", name=name)
-        source = objects_pb2.PodSource(reference=reference)
-        found = self._ask(pb.AssignBlameRequest(pod=source, node=node, most=most, seed=seed))
+        found = self._ask(pb.AssignBlameRequest(pod=_reference(pod), node=node, most=most, seed=seed))
         rows = [
             (number, _kind(each.kind), each.name, each.node, ", ".join(some.nodes), some.node_count)
             for number, some in enumerate(found.sets, 1)
@@ -139,6 +129,13 @@ class Futures:
 
 def _sent(item: Object) -> objects_pb2.KubernetesObject:
     return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
+
+
+def _reference(pod: str) -> objects_pb2.PodSource:
+    namespace, _, name = pod.rpartition("/")
+    return objects_pb2.PodSource(
+        reference=objects_pb2.PodReference(namespace=namespace or "default", name=name)
+    )
 
 
 def _kind(kind: pb.BlamedKind.ValueType) -> str:

@@ -136,7 +136,7 @@ class Tools:
         if group:
             return self._group_changes(group)
         if pod:
-            shapes = [objects_pb2.PodSource(reference=_reference(pod))]
+            shapes = [_reference(pod)]
             request = simulation_service_pb2.EstimateCapacityRequest(shapes=shapes)
             response = _call(self._simulation.EstimateCapacity, request)
             (shape,) = response.shapes
@@ -172,9 +172,7 @@ class Tools:
 
     def _advice(self, pod: str) -> Document:
         """Return the easiest set of changes with which a pod would fit, in words; {} if none is known."""
-        request = simulation_service_pb2.SuggestChangesRequest(
-            pod=objects_pb2.PodSource(reference=_reference(pod))
-        )
+        request = simulation_service_pb2.SuggestChangesRequest(pod=_reference(pod))
         request.time_limit.FromMilliseconds(ADVICE_MILLISECONDS)
         options = _call(self._simulation.SuggestChanges, request).options
         return {"fits_with": options[0].text} if options and options[0].text else {}
@@ -191,9 +189,7 @@ class Tools:
         return fitting(answer)
 
     def _explained(self, pod: str) -> Explanation:
-        request = scheduling_service_pb2.ExplainRequest(
-            pod=objects_pb2.PodSource(reference=_reference(pod)), all_rejections=True
-        )
+        request = scheduling_service_pb2.ExplainRequest(pod=_reference(pod), all_rejections=True)
         return from_response(_call(self._scheduling.Explain, request))
 
 
@@ -240,9 +236,9 @@ def _reject(error: grpc.RpcError) -> NoReturn:
     raise QuestionError(f"{code.name}: {details}") from None
 
 
-def _reference(pod: str) -> objects_pb2.PodReference:
+def _reference(pod: str) -> objects_pb2.PodSource:
     namespace, name = _parts(pod)
-    return objects_pb2.PodReference(namespace=namespace, name=name)
+    return objects_pb2.PodSource(reference=objects_pb2.PodReference(namespace=namespace, name=name))
 
 
 def _parts(key: str) -> tuple[str, str]:
