@@ -66,7 +66,7 @@ class Options:
         body_timeout: How long a request may take to arrive.
         body_budget_bytes: The most that the bodies of all calls may take until they are answered; default an
             eighth of the memory that this process may use, 512 MiB at most. 256 KiB of each are free.
-        drain_delay: Seconds time from the end of readiness to the end of listening, for balancers to notice.
+        drain_delay: Time from the end of readiness to the end of listening, for balancers to notice.
         stop_grace: How long running calls may continue after that.
     """
 
