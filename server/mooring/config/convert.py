@@ -14,15 +14,12 @@ from mooring.config.versions import as_v1
 
 
 def convert(text: str, catalog: Catalog) -> str:
-    """Return the v1 file that means what ``text`` meant to the release that read it. The text is YAML or JSON
-    of a KubeSchedulerConfiguration from v1beta1 on, of a policy, or of a ConfigMap with one.
+    """Return the v1 file, in YAML, that means what ``text`` meant to the release that read it.
 
-    Returns:
-        YAML; comments at its head report omissions and new explicit values. Defaults that did not change
-        are not written out.
-
-    Raises:
-        ConfigError: names what cannot be read, or has no counterpart in v1.
+    The text is YAML or JSON of a KubeSchedulerConfiguration from v1beta1 on, of a policy, or of a ConfigMap
+    with one. Comments at the head of the file report omissions and new explicit values; defaults that did
+    not change are not written out. Raises ConfigError, which names what can't be read or has no counterpart
+    in v1.
     """
     document = read_configuration(text)
     converted, notes = policy_to_v1(document, catalog) if is_policy(document) else as_v1(document)

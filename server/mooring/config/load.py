@@ -73,7 +73,7 @@ def load(text: str, catalog: Catalog, **reading: Unpack[Reading]) -> Configurati
         reading: See ``Reading``.
 
     Raises:
-        ConfigError: names every fault.
+        ConfigError: The file has faults; the error names every one.
         ValueError: ``kube_version`` is not a release that mooring follows.
     """
     document = read_configuration(text)

@@ -128,9 +128,7 @@ def is_policy(document: object) -> bool:
 
 def policy_to_v1(policy: Document, catalog: Catalog) -> tuple[Document, tuple[str, ...]]:
     """Return the v1 configuration that decides as the policy did, and what the user should know about it.
-
-    Raises:
-        ConfigError: names each predicate, priority and field that has no counterpart.
+    Raises ConfigError, which names each predicate, priority and field that has no counterpart.
     """
     policy = without_nulls(policy)
     reading = _Reading()

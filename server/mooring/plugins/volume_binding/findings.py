@@ -228,7 +228,7 @@ class _Volumes:
         volumes = nodes.view.snapshot.objects.all(PersistentVolume)
         self._names = [each.metadata.name for each in volumes if class_of_volume(each) == self._class]
         self._everywhere: Counter[str] = Counter()
-        # By node affinity, and by the fault that volumes have even where they are reached.
+        # By node affinity, and by the fault of volumes that the nodes reach.
         self._reachable: dict[NodeSelector | None, Counter[tuple[str, str]]] = {}
         self._reached: dict[NodeSelector | None, Bools] = {}
         for volume in volumes:

@@ -69,9 +69,9 @@ class _GroupPlan:
         taints: The taints that all pods tolerate.
         resources: The resources that all pods request less of.
         labels: The nodes that get labels, by their place in the order of names, and which.
-        new: How many nodes there are more,
-        like: which node they are like, likewise,
-        way: and the labels that they get.
+        new: How many nodes are added.
+        like: The node that they are copies of, by its place.
+        way: The labels that they get.
     """
 
     taints: Taints = frozenset()
