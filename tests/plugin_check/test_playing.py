@@ -65,6 +65,7 @@ def test_what_the_text_does_not_show_is_caught_by_a_call() -> None:
     ("name", "remedy"),
     [
         pytest.param("Raises", playing.ANY_VALUE, id="raises on some nodes"),
+        pytest.param("Gpus", playing.ANY_VALUE, id="a resource that no node offers"),
         pytest.param("NoStatus", playing.STATUSES, id="no status"),
         pytest.param("Marks", playing.READ_ONLY, id="changes the pod"),
         pytest.param("MarksPurely", playing.READ_ONLY, id="changes the pod, though pure"),

@@ -40,6 +40,13 @@ class Raises(ScorePlugin[None]):
         return min(100, int(node.labels.get("load", "50")))  # raises
 
 
+class Gpus(ScorePlugin[None]):
+    name = "Gpus"
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return 100 if node.allocatable["example.com/gpu"] else 0
+
+
 class Marks(FilterPlugin[None]):
     name = "Marks"
 

@@ -59,6 +59,7 @@ class MadeUp:
         even: Whether nodes have no taints and equal amounts.
         measured: The names of measured values.
         reads: The kinds of other objects.
+        extended: Whether some nodes offer the resources among ``keys``.
     """
 
     keys: Sequence[str]
@@ -67,6 +68,7 @@ class MadeUp:
     even: bool = False
     measured: Sequence[str] = ()
     reads: Sequence[type[Object]] = ()
+    extended: bool = True
 
     def objects(self) -> list[ClusterObject]:
         """Return nodes, a namespace, other objects, measured values, placed and pending pods."""
@@ -123,9 +125,8 @@ class MadeUp:
         """Return amounts; some are 0."""
         if self.even:
             return {"cpu": "4", "memory": "32Gi"}
-        own = {
-            key: self.chance.choice("013") for key in self.keys if "/" in key and self.chance.random() < 0.3
-        }
+        keys = [key for key in self.keys if "/" in key] if self.extended else []
+        own = {key: self.chance.choice("013") for key in keys if self.chance.random() < 0.3}
         return {"cpu": self.chance.choice("1248"), "memory": self.chance.choice(("0", "3", "64Gi")), **own}
 
     def changes(self, state: State) -> Iterator[tuple[str, Change]]:
@@ -162,7 +163,9 @@ def made_up_for(subject: Subject, seed: int) -> MadeUp:
     read = [found[1] for each in subject.declared if (found := _MEASURED.fullmatch(each))]
     measured = list(dict.fromkeys([*read, *(each.name for each in subject.make(subject.alone()).measures())]))
     chance = random.Random(seed)  # noqa: S311 - to be repeated
-    return MadeUp(keys_of(subject), chance, measured=measured, reads=subject.kind.reads)
+    # With the first seed; in another cluster no node has such a resource.
+    extended = seed < 2
+    return MadeUp(keys_of(subject), chance, measured=measured, reads=subject.kind.reads, extended=extended)
 
 
 def _nodes(state: State) -> list[Node]:
