@@ -76,7 +76,7 @@ def claims_without_volumes(
         return
     matched = shared(state, _Matched, partial(_Matched, free, nodes, with_classes))
     for claim in matched.unserved(node):
-        volumes = shared(state, (_Volumes, claim_key(claim)), partial(_Volumes, claim, nodes))
+        volumes = shared(state, (_ClassVolumes, claim_key(claim)), partial(_ClassVolumes, claim, nodes))
         why = volumes.why_none(node, matched.given(node))
         yield from _not_made(state, claim, why, nodes, view)
 
@@ -215,7 +215,7 @@ class _AllNodes:
         return self._positions[name]
 
 
-class _Volumes:
+class _ClassVolumes:
     """Why no volume of a claim's class serves it: most reasons hold for all nodes.
 
     Args:
