@@ -22,6 +22,7 @@ from mooring.config.show import dump, plain
 from mooring.decisions.decisions import Decisions
 from mooring.framework.errors import InvalidArgumentError
 from mooring.plugin_hosts.hosts import connections
+from mooring.plugin_hosts.noted import RECORDED, answer_notes
 from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder
 from mooring.service.wire.decision_messages import write_decision
 from mooring.telemetry.metrics import Metrics
@@ -47,6 +48,7 @@ def start_recording(
         )
     recorder = _recorder(process.recording, core, process.engine, memory.decisions, ready)
     metrics.scrape(partial(recording_metrics, recorder))
+    answer_notes.set_most(RECORDED)
     recorder.start()
     running.callback(recorder.stop)
 

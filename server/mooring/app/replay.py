@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from mooring.app.engine import build_core, configuration_of, parse_configuration
 from mooring.app.options import EngineOptions
 from mooring.app.scheduler import backoff_times
 from mooring.cluster.binding import LocalBinder
+from mooring.plugin_hosts.hosts import connections
+from mooring.plugin_hosts.noted import answer_notes
 from mooring.recordings.decoding import Advance
 from mooring.recordings.segments import RecordingError, header_of_recording
 from mooring.replay.again import Again, Compared, Ending, Skipped, Step
@@ -31,6 +34,8 @@ class Tally:
         endings: How many ended in which way.
         causes: How many of those that differ have each cause.
         skipped: How many can't be made again, by why.
+        answering: How many answers of hosts differ from the recorded ones, by plugin.
+        hosts: The hosts that have another version than they had, in words.
         damage: The place from which the recording can't be read; None when all of it was read.
     """
 
@@ -39,6 +44,8 @@ class Tally:
     endings: Counter[Ending] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+    answering: Counter[str] = field(default_factory=Counter)
+    hosts: Sequence[str] = ()
     damage: RecordingError | None = None
 
     @property
@@ -71,7 +78,10 @@ class Tally:
             said += ", because of " + ", ".join(f"{cause} ({count:,})" for cause, count in most)
         if ties := self.endings[Ending.TIE]:
             said += f"; {_percent(ties, self.compared)} go to another one of equally good nodes"
-        return said
+        others = [
+            f"{plugin}'s host gives {count:,} other answers" for plugin, count in self.answering.items()
+        ]
+        return "; ".join([said, *others, *self.hosts])
 
 
 def _percent(part: int, whole: int) -> str:
@@ -137,7 +147,19 @@ def replay_of(directory: Path, options: EngineOptions, *, seed: int | None) -> R
         )
     observed = header.scheduler == pb.RECORDED_SCHEDULER_OBSERVED
     again = Again(core.engine, core.state, before, seed, observed=observed)
-    return Replay(Tally(*_labels(then, now)), directory, again)
+    answer_notes.set_most(sys.maxsize)
+    tally = Tally(*_labels(then, now), answering=again.answering, hosts=_other_versions(header))
+    return Replay(tally, directory, again)
+
+
+def _other_versions(header: pb.RecordingHeader) -> list[str]:
+    """Return the hosts that have another version than they had, and both versions."""
+    now = {each.options.address: each.described.host_version for each in connections()}
+    return [
+        f"host {each.address} had version {each.host_version!r} and has {now[each.address]!r}"
+        for each in header.plugin_hosts
+        if now.get(each.address, each.host_version) != each.host_version
+    ]
 
 
 def lives_of(directory: Path, options: EngineOptions, *, seed: int) -> Lives:

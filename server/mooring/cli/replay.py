@@ -168,6 +168,8 @@ def _summary(tally: Tally, listed: list[Compared]) -> dict[str, Any]:
         "endings": {ending.value: count for ending, count in tally.endings.most_common()},
         "causes": dict(tally.causes.most_common()),
         "skipped": dict(tally.skipped.most_common()),
+        "answering": dict(tally.answering.most_common()),
+        "hosts": list(tally.hosts),
         "differing": [_document(step) for step in listed],
     }
 

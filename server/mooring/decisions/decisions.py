@@ -10,6 +10,7 @@ from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import BatchRecord, DecisionResult, Record, Why
 from mooring.framework import Code
 from mooring.framework.errors import PluginFailureError
+from mooring.plugin_hosts.noted import answer_notes
 from mooring.runtime.answers import Choice, Evaluation, GroupDecision, GroupMember
 from mooring.tracing.spans import Attributes, current_span, current_trace_id
 
@@ -28,6 +29,8 @@ class Decisions:
 
         ``choice`` is the one with the evaluation, of those that may be explained.
         """
+        if answers := _new_answers():
+            record.own_details().answers = answers
         span = current_span()
         if span is not None:
             record.own_details().trace_id = span.trace_id
@@ -38,8 +41,13 @@ class Decisions:
 
     def add_batch(self, batch: BatchRecord) -> None:
         """Note the decisions of a call that all found a node."""
-        batch.trace_id = current_trace_id()
+        batch.trace_id, batch.answers = current_trace_id(), _new_answers()
         self.journal.add(batch)
+
+
+def _new_answers() -> dict[int, int]:
+    """Return the answers that hosts of plugins gave in this thread since the last decision, as CRC-32."""
+    return {question: answer for question, (_, answer) in answer_notes.take().items()}
 
 
 def write_choice(record: Record, choice: Choice) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum, auto
 
 import msgspec
@@ -114,6 +114,7 @@ class Details(msgspec.Struct, gc=False, eq=False):
             the first of the decision's batch.
         group: The group with which the pod was tried; None = it was tried alone.
         trace_id: The trace that it belongs to, "" = none.
+        answers: The new answers of hosts of plugins, see ``AnswerNotes``.
     """
 
     result: DecisionResult = DecisionResult.SCHEDULED
@@ -133,6 +134,7 @@ class Details(msgspec.Struct, gc=False, eq=False):
     placed: Placed = ()
     group: PodGroupInfo | None = None
     trace_id: str = ""
+    answers: Mapping[int, int] = {}
 
 
 _USUAL = Details()
@@ -251,6 +253,7 @@ class BatchRecord(msgspec.Struct, gc=False, eq=False):
         versions: The version of the state of each; of a dry run one for all.
         repeatable: See ``Details``; False if the pod's profile lets the search end early.
         earlier: How many pods of the same dry run had been placed before the first.
+        answers: Those of the whole call.
     """
 
     time: float
@@ -272,6 +275,7 @@ class BatchRecord(msgspec.Struct, gc=False, eq=False):
     earlier: int = 0
     placed: Placed = ()
     trace_id: str = ""
+    answers: Mapping[int, int] = {}
 
     def __len__(self) -> int:
         """How many decisions there are."""
@@ -303,6 +307,7 @@ class BatchRecord(msgspec.Struct, gc=False, eq=False):
                 earlier=self.earlier + at if dry else 0,
                 placed=self.placed,
                 trace_id=self.trace_id,
+                answers={} if at else self.answers,
             ),
         )
 

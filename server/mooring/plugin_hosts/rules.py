@@ -21,6 +21,7 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.points import POINTS
 from mooring.plugin_hosts.connection import HostConnection, is_guest
+from mooring.plugin_hosts.noted import answer_notes
 from mooring.plugin_hosts.wire import WrongAnswerError, pod_values, question, said, status
 from mooring.runtime.pure.bulk_plugin import BulkAnswer, BulkRule, Combinations
 from mooring.runtime.pure.declared import DeclarationError, declared_reads, node_column, pod_field
@@ -90,11 +91,13 @@ class HostedRule(BulkRule):
 
     def evaluate(self, combinations: Combinations) -> BulkAnswer:
         number, count = next(_questions), combinations.numbers.shape[1]
-        return self.connection.evaluate(
+        answer = self.connection.evaluate(
             self,
             lambda host_id, instance: question(combinations, host_id, instance, number),
             lambda answer: said(answer, number, count, scores=self.scores, normalizer=self.normalizer),
         )
+        answer_notes.note(self.name, self.args_json, combinations, answer)
+        return answer
 
     def measures(self) -> Sequence[MeasurementSource]:
         return [_source(self, each) for each in self.description.measurements]

@@ -94,6 +94,7 @@ class EntryEncoder:
         self._write_decision(message.decision, seq, record)
         message.earlier_count, message.start = details.earlier, details.start
         message.repeatable = details.repeatable and bool(version)
+        message.host_answers.update(details.answers)
         if pod is not None:
             number, fresh = self._template(pod.kind)
             if fresh is not None:

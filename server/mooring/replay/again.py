@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from mooring.cluster.journal import PodEntry
 from mooring.cluster.state import State
 from mooring.framework import Pod, Status
 from mooring.framework.errors import MooringError
+from mooring.plugin_hosts.noted import answer_notes
 from mooring.recordings.decoding import Advance, Changed, Decided, Missing, read_recording
 from mooring.recordings.playback import follow, in_order, in_order_of_arrival, play
 from mooring.runtime.answers import (
@@ -108,6 +110,7 @@ class Again:
         then: Decides like the recorded process, over the same state; None if ``engine`` does.
         seed: Decides between nodes of equal totals; None = each decision's own seed.
         observed: Another scheduler decided; only its nodes are known.
+        answering: How many answers of hosts are not those that were recorded, by plugin.
     """
 
     engine: Engine
@@ -115,6 +118,9 @@ class Again:
     then: Engine | None = None
     seed: int | None = None
     observed: bool = False
+    answering: Counter[str] = field(default_factory=Counter)
+    _recorded: dict[int, int] = field(default_factory=dict, repr=False)
+    _answered: dict[int, tuple[str, int]] = field(default_factory=dict, repr=False)
 
     def decisions(self, directory: Path, advance: Advance = lambda _: None) -> Iterator[Step]:
         """Yield what each step of the recording brings; ``advance`` as of ``read_recording``. Raises
@@ -129,6 +135,7 @@ class Again:
                 if happening.message.earlier_count < len(placed) or not happening.message.earlier_count:
                     self._forget(placed)
                 step, pod = self._decide(happening, placed)
+                self._compare_answers(happening.message.host_answers)
                 if pod is not None and happening.message.decision.kind in _DRY:
                     self._place(pod, happening.message.decision, placed)
                 yield step
@@ -139,6 +146,18 @@ class Again:
                 gap = happening.gap
                 if gap.decision_count:
                     yield Skipped("it is missing in the recording", gap.decision_count)
+
+    def _compare_answers(self, recorded: Mapping[int, int]) -> None:
+        """Count the answers of hosts that differ from the recorded ones, each once."""
+        before, now = self._recorded, self._answered
+        new = {question: said for question, said in answer_notes.take().items() if question not in now}
+        now.update(new)
+        for question in {**recorded, **new}:
+            plugin, answer = now.get(question, ("", 0))
+            then = recorded.get(question, before.get(question))
+            if plugin and then not in (None, answer) and (question in new or question not in before):
+                self.answering[plugin] += 1
+        before.update(recorded)
 
     def _observed(self, directory: Path, advance: Advance) -> Iterator[Step]:
         """Yield what each binding of another scheduler brings.

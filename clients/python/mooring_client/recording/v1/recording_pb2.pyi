@@ -382,11 +382,32 @@ class DecisionEntry(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class HostAnswersEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.int
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.int = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     DECISION_FIELD_NUMBER: _builtins.int
     POD_FIELD_NUMBER: _builtins.int
     EARLIER_COUNT_FIELD_NUMBER: _builtins.int
     START_FIELD_NUMBER: _builtins.int
     REPEATABLE_FIELD_NUMBER: _builtins.int
+    HOST_ANSWERS_FIELD_NUMBER: _builtins.int
     earlier_count: _builtins.int
     """How many pods of the same dry run had been placed before; the decisions about them are the last ones before this."""
     start: _builtins.int
@@ -401,6 +422,10 @@ class DecisionEntry(_message.Message):
     def pod(self) -> Global___PodEntry:
         """Its pod, if the state doesn't have it."""
 
+    @_builtins.property
+    def host_answers(self) -> _containers.ScalarMap[_builtins.int, _builtins.int]:
+        """The answers that hosts of plugins gave for it, at most 64 of each call: a hash of the question, and the CRC-32 of the answer."""
+
     def __init__(
         self,
         *,
@@ -409,10 +434,11 @@ class DecisionEntry(_message.Message):
         earlier_count: _builtins.int = ...,
         start: _builtins.int = ...,
         repeatable: _builtins.bool = ...,
+        host_answers: _abc.Mapping[_builtins.int, _builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "earlier_count", b"earlier_count", "pod", b"pod", "repeatable", b"repeatable", "start", b"start"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "earlier_count", b"earlier_count", "host_answers", b"host_answers", "pod", b"pod", "repeatable", b"repeatable", "start", b"start"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
