@@ -1,5 +1,6 @@
 //! Generates the messages of the contract, and says of each request which call it is for.
 
+use std::env;
 use std::error::Error;
 use std::fs;
 
@@ -70,9 +71,17 @@ fn contract(folder: &str) -> Result<FileDescriptorSet, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    let calls = contract("protos/mooring/v1")?;
+    if env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm") {
+        // A guest takes and returns messages, and calls nobody.
+        Config::new().compile_fds(calls)?;
+        return Ok(Config::new()
+            .extern_path(".mooring.v1", "crate::v1")
+            .compile_fds(contract("protos/mooring/plugin_host/v1")?)?);
+    }
     Config::new()
         .service_generator(Box::new(Calls))
-        .compile_fds(contract("protos/mooring/v1")?)?;
+        .compile_fds(calls)?;
     #[cfg(feature = "plugin-host")]
     tonic_prost_build::configure()
         .build_client(false)

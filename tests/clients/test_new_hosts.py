@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def test_a_new_host_is_built_and_decides(
     assert call(capsys, *new).code == 0
     folder = tmp_path / "gpu-rack"
     lines = (folder / "README.md").read_text().splitlines()
-    get, test, run = [line.strip() for line in lines if line.startswith("    ")][:3]
+    get, test, run, *others = [line.strip() for line in lines if line.startswith("    ")]
     get = get.replace("CLIENTS", str(ROOT / "clients"))
     run = run.replace("target/debug", f"{target}/debug")
     for command in (get, test):
@@ -64,3 +65,10 @@ def test_a_new_host_is_built_and_decides(
         close_connections()
         process.terminate()
         process.wait()
+    if "guest" in LANGUAGES[language] and (language != "rust" or shutil.which("rustup")):
+        build, _, check = others[3:]
+        subprocess.run(build, shell=True, cwd=folder, check=True)
+        path = check.rpartition("wasm:")[2].replace("target/", f"{target}/")
+        judged = call(capsys, "plugins", "check", "GpuRack", "--plugin-host", f"wasm:{folder / path}")
+        close_connections()
+        assert judged.out.splitlines()[0] == "GpuRack: no fault found"

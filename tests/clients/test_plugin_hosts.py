@@ -18,16 +18,37 @@ from tests.plugin_hosts.twins import twin
 
 pytestmark = pytest.mark.clients
 
+GUESTS = {
+    "go": "build/rules.wasm",
+    "rust": "target/wasm32-unknown-unknown/release/examples/guest.wasm",
+}
+"""The rules as a guest, by client."""
+
 LANGUAGES = [
-    pytest.param(client, marks=pytest.mark.xdist_group(client)) for client in CLIENTS if client != "python"
+    *[(client, "") for client in CLIENTS if client != "python"],
+    *GUESTS.items(),
 ]
 
 
-@pytest.fixture(params=LANGUAGES, scope="module")
+@pytest.fixture(
+    params=[
+        pytest.param(each, marks=pytest.mark.xdist_group(each[0]), id=f"{each[0]} {'guest' * bool(each[1])}")
+        for each in LANGUAGES
+    ],
+    scope="module",
+)
 def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
-    """Yield the host in a language."""
+    """Yield the host in a language, or the guest."""
+    client, module = request.param
+    if module:
+        guest = built(client) / module
+        if not guest.exists():
+            pytest.skip("`check` builds it with rustup alone")
+        with connected(f"wasm:{guest}") as host:
+            yield host
+        return
     address = f"unix:{tmp_path_factory.mktemp('host')}/host.sock"
-    process = subprocess.Popen([built(request.param) / "rules", address])
+    process = subprocess.Popen([built(client) / "rules", address])
     try:
         with connected(address) as host:
             yield host

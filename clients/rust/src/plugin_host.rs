@@ -19,32 +19,32 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::fs::{Permissions, remove_file, set_permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use futures_util::stream::unfold;
 use serde_json::Value;
-use tokio::net::{TcpListener, UnixListener};
-use tonic::transport::Server;
-use tonic::{Request, Response, Status};
 
-use crate::{Verdict, VerdictCode};
-use v1::plugin_host_service_server::{PluginHostService, PluginHostServiceServer};
+use crate::v1::{Verdict, VerdictCode};
 use v1::{
-    ActRequest, ActResponse, ConfigureRequest, ConfigureResponse, DescribeRequest,
-    DescribeResponse, EvaluateRequest, EvaluateResponse, MeasureRequest, MeasureResponse,
-    PluginDescription, configure_response::ArgumentFault,
+    ActRequest, ConfigureRequest, ConfigureResponse, DescribeResponse, EvaluateRequest,
+    EvaluateResponse, PluginDescription, configure_response::ArgumentFault,
 };
+#[cfg(not(target_family = "wasm"))]
+use v1::{ActResponse, MeasureRequest, MeasureResponse};
+
+#[doc(hidden)]
+pub mod guest;
+#[cfg(not(target_family = "wasm"))]
+mod serving;
 
 /// The messages of the contract, as prost has them.
 #[allow(missing_docs, clippy::all, rustdoc::all)]
 pub mod v1 {
-    tonic::include_proto!("mooring.plugin_host.v1");
+    include!(concat!(env!("OUT_DIR"), "/mooring.plugin_host.v1.rs"));
 }
 
+#[cfg(not(target_family = "wasm"))]
+pub use serving::serve;
 pub use v1::{MeasurementDescription, Normalizer};
 
 type New = dyn Fn(&Value) -> Result<Rule, ArgumentError> + Send + Sync;
@@ -198,6 +198,7 @@ impl Rule {
             .collect()
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn act(&self, request: &ActRequest) -> Permission {
         let act = match request.point.as_str() {
             "permit" => {
@@ -407,50 +408,44 @@ impl TestValues {
     }
 }
 
-/// Serves plugins on `unix:PATH`, or on a loopback address, until it is dropped. A socket that is there is replaced; only its
-/// user may write to the new one.
-///
-/// # Errors
-///
-/// It can't listen there, or a plugin rejects that it has no arguments.
-pub async fn serve(
-    address: &str,
-    version: &str,
-    plugins: impl IntoIterator<Item = Plugin>,
-) -> io::Result<()> {
-    let service = PluginHostServiceServer::new(Host::new(version, plugins)?);
-    let server = Server::builder();
-    let Some(path) = address.strip_prefix("unix:") else {
-        let listener = TcpListener::bind(address).await?;
-        let incoming = unfold(listener, |listener| async {
-            Some((listener.accept().await.map(|each| each.0), listener))
-        });
-        return server
-            .serve_with_incoming(service, incoming)
-            .await
-            .map_err(io::Error::other);
-    };
-    let path = path.strip_prefix("//").unwrap_or(path);
-    match remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path)?;
-    set_permissions(path, Permissions::from_mode(0o600))?;
-    let incoming = unfold(listener, |listener| async {
-        Some((listener.accept().await.map(|each| each.0), listener))
-    });
-    server
-        .serve_with_incoming(service, incoming)
-        .await
-        .map_err(io::Error::other)
-}
-
 struct Instance {
     plugin: Arc<Plugin>,
     rule: Rule,
 }
 
+#[cfg(not(target_family = "wasm"))]
+impl Instance {
+    fn measure(&self, request: &MeasureRequest) -> MeasureResponse {
+        let measure = self.rule.measure.as_ref();
+        let values = measure.map_or_else(HashMap::new, |measure| measure(&request.name));
+        MeasureResponse { values }
+    }
+
+    fn act(&self, request: &ActRequest) -> ActResponse {
+        let coded = |code: VerdictCode| Verdict {
+            code: code.into(),
+            ..Default::default()
+        };
+        let mut answer = ActResponse::default();
+        answer.verdict = Some(match self.rule.act(request) {
+            Permission::Granted => coded(VerdictCode::Success),
+            Permission::Denied(no) => no.verdict(),
+            Permission::Wait(time) => {
+                answer.wait = time.try_into().ok();
+                coded(VerdictCode::Wait)
+            }
+        });
+        answer
+    }
+}
+
+/// The call is about another start of the host, or about an instance that it does not have.
+#[derive(Debug)]
+struct AnotherStart;
+
+const ANOTHER_START: &str = "another start of the host is meant";
+
+/// Answers the calls of the contract, however they arrive.
 struct Host {
     described: DescribeResponse,
     plugins: HashMap<String, Arc<Plugin>>,
@@ -458,23 +453,24 @@ struct Host {
 }
 
 impl Host {
-    fn new(version: &str, plugins: impl IntoIterator<Item = Plugin>) -> io::Result<Self> {
+    fn new(
+        id: String,
+        version: &str,
+        plugins: impl IntoIterator<Item = Plugin>,
+    ) -> Result<Self, String> {
         let mut described = DescribeResponse {
-            host_id: format!("{:032x}", fastrand::u128(..)),
+            host_id: id,
             host_version: version.into(),
             ..Default::default()
         };
         let mut by_name = HashMap::new();
         for mut plugin in plugins {
-            let rule = (plugin.new)(&Value::Null).map_err(|error| {
-                io::Error::other(format!(
-                    "{} without arguments: {error:?}",
-                    plugin.described.name
-                ))
-            })?;
+            let name = plugin.described.name.clone();
+            let rule = (plugin.new)(&Value::Null)
+                .map_err(|error| format!("{name} without arguments: {error:?}"))?;
             plugin.described.points = rule.points();
             described.plugins.push(plugin.described.clone());
-            by_name.insert(plugin.described.name.clone(), Arc::new(plugin));
+            by_name.insert(name, Arc::new(plugin));
         }
         Ok(Self {
             described,
@@ -483,7 +479,7 @@ impl Host {
         })
     }
 
-    fn instance(&self, host_id: &str, number: u32) -> Result<Arc<Instance>, Status> {
+    fn instance(&self, host_id: &str, number: u32) -> Result<Arc<Instance>, AnotherStart> {
         let instances = self.instances.read().expect("no holder panics");
         let found = (number as usize)
             .checked_sub(1)
@@ -491,33 +487,15 @@ impl Host {
         found
             .filter(|_| host_id == self.described.host_id)
             .cloned()
-            .ok_or_else(another_start)
-    }
-}
-
-fn another_start() -> Status {
-    Status::failed_precondition("another start of the host is meant")
-}
-
-#[tonic::async_trait]
-impl PluginHostService for Host {
-    async fn describe(
-        &self,
-        _: Request<DescribeRequest>,
-    ) -> Result<Response<DescribeResponse>, Status> {
-        Ok(Response::new(self.described.clone()))
+            .ok_or(AnotherStart)
     }
 
-    async fn configure(
-        &self,
-        request: Request<ConfigureRequest>,
-    ) -> Result<Response<ConfigureResponse>, Status> {
-        let request = request.into_inner();
+    fn configure(&self, request: &ConfigureRequest) -> Result<ConfigureResponse, AnotherStart> {
         let plugin = self
             .plugins
             .get(&request.plugin)
             .filter(|_| request.host_id == self.described.host_id)
-            .ok_or_else(another_start)?;
+            .ok_or(AnotherStart)?;
         let made = serde_json::from_str(&request.args_json)
             .map_err(|error| ArgumentError::new("", error.to_string()))
             .and_then(|arguments| (plugin.new)(&arguments));
@@ -533,62 +511,13 @@ impl PluginHostService for Host {
                 answer.faults.push(ArgumentFault { field, message });
             }
         }
-        Ok(Response::new(answer))
+        Ok(answer)
     }
 
-    async fn evaluate(
-        &self,
-        request: Request<EvaluateRequest>,
-    ) -> Result<Response<EvaluateResponse>, Status> {
-        let request = request.into_inner();
+    fn evaluate(&self, request: &EvaluateRequest) -> Result<EvaluateResponse, AnotherStart> {
         let found = self.instance(&request.host_id, request.instance)?;
-        let mut answer = evaluated(&found, &request);
-        answer.host_id = request.host_id;
-        Ok(Response::new(answer))
+        Ok(evaluated(&found, request))
     }
-
-    async fn measure(
-        &self,
-        request: Request<MeasureRequest>,
-    ) -> Result<Response<MeasureResponse>, Status> {
-        let request = request.into_inner();
-        let found = self.instance(&request.host_id, request.instance)?;
-        let values = blocking(move || {
-            let measure = found.rule.measure.as_ref();
-            measure.map_or_else(HashMap::new, |measure| measure(&request.name))
-        })
-        .await?;
-        Ok(Response::new(MeasureResponse { values }))
-    }
-
-    async fn act(&self, request: Request<ActRequest>) -> Result<Response<ActResponse>, Status> {
-        let request = request.into_inner();
-        let found = self.instance(&request.host_id, request.instance)?;
-        let said = blocking(move || found.rule.act(&request)).await?;
-        let coded = |code: VerdictCode| Verdict {
-            code: code.into(),
-            ..Default::default()
-        };
-        let mut answer = ActResponse::default();
-        answer.verdict = Some(match said {
-            Permission::Granted => coded(VerdictCode::Success),
-            Permission::Denied(no) => no.verdict(),
-            Permission::Wait(time) => {
-                answer.wait = time.try_into().ok();
-                coded(VerdictCode::Wait)
-            }
-        });
-        Ok(Response::new(answer))
-    }
-}
-
-/// Runs what may take long where it holds up no other call.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Status> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Status::unknown(error.to_string()))
 }
 
 fn evaluated(found: &Instance, request: &EvaluateRequest) -> EvaluateResponse {
@@ -604,6 +533,7 @@ fn evaluated(found: &Instance, request: &EvaluateRequest) -> EvaluateResponse {
         at,
     });
     let mut answer = EvaluateResponse {
+        host_id: request.host_id.clone(),
         question: request.question,
         ..Default::default()
     };

@@ -335,6 +335,8 @@ LANGUAGES: Mapping[str, Mapping[str, str]] = {
         "get": "go mod edit -replace mooring.dev/go/mooring=CLIENTS/go && go mod tidy",
         "test": "go test ./... && go build",
         "run": "./$distribution",
+        "guest": "GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o $distribution.wasm",
+        "wasm": "$distribution.wasm",
     },
     "ts": {
         "get": "npm install CLIENTS/typescript && npm install",
@@ -350,6 +352,8 @@ LANGUAGES: Mapping[str, Mapping[str, str]] = {
         "get": "cargo add mooring-client --path CLIENTS/rust --features plugin-host",
         "test": "cargo test && cargo build",
         "run": "target/debug/$distribution",
+        "guest": "cargo build --lib --release --target wasm32-unknown-unknown",
+        "wasm": "target/wasm32-unknown-unknown/release/$module.wasm",
     },
 }
-"""The languages of hosts, each with the commands that get the client, test and build, and run the host."""
+"""The languages of hosts, each with commands: get the client, test and build, run the host, build a guest."""

@@ -91,6 +91,14 @@ Then, in another terminal, check it and decide with it:
     mooring serve --config config.yaml --source sample
 """
 
+_GUEST_README = """
+A guest runs inside mooring, without a process. Its address is wasm:$wasm:
+
+    $guest
+    mooring conformance host wasm:$wasm
+    mooring plugins check $name --plugin-host wasm:$wasm
+"""
+
 
 def write_host(name: str, language: str, directory: Path, registry: Registry) -> Path:
     """Write a host in a language, with a plugin called ``name``, into a new folder of ``directory``.
@@ -99,10 +107,15 @@ def write_host(name: str, language: str, directory: Path, registry: Registry) ->
         InvalidArgumentError: The name is not PascalCase, or a plugin has it already.
         FailedPreconditionError: The folder exists.
     """
-    values = {"name": name, "distribution": "-".join(_words(name, registry))}
+    words = _words(name, registry)
+    values = {"name": name, "distribution": "-".join(words), "module": "_".join(words)}
     commands = {key: Template(text).substitute(values) for key, text in LANGUAGES[language].items()}
     root = files("mooring.cli") / "host_projects" / language
-    written = {"README.md": _HOST_README, "config.yaml": _HOST_CONFIG, **_texts(root)}
+    written = {
+        "README.md": _HOST_README + (_GUEST_README if "guest" in commands else ""),
+        "config.yaml": _HOST_CONFIG,
+        **_texts(root),
+    }
     return write_files(directory / values["distribution"], written, {**values, **commands})
 
 

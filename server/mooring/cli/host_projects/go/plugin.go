@@ -3,6 +3,7 @@ package main
 import "mooring.dev/go/mooring/pluginhost"
 
 const (
+	version     = "0.1.0"
 	wanted      = "metadata.annotations[example.com/rack]"
 	rack        = "metadata.labels[example.com/rack]"
 	maintenance = "metadata.labels[example.com/maintenance]"

@@ -1,9 +1,7 @@
 //! Serves the plugin $name: $distribution unix:PATH
 
-mod plugin;
-
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).expect("an address");
-    mooring_client::plugin_host::serve(&address, "0.1.0", [plugin::plugin()]).await
+    mooring_client::plugin_host::serve(&address, "0.1.0", [$module::plugin::plugin()]).await
 }

@@ -1,10 +1,7 @@
-// Command rules serves the rules of tests/plugin_hosts/rules.py, as a host in Go: rules unix:PATH
+// Command rules serves the rules of tests/plugin_hosts/rules.py, as a host in Go: rules unix:PATH. Built for wasip1 it is a guest.
 package main
 
 import (
-	"context"
-	"log"
-	"os"
 	"strconv"
 	"strings"
 
@@ -72,8 +69,8 @@ func requests(pod, node values) *pluginhost.Rejection {
 	return nil
 }
 
-func main() {
-	plugins := []pluginhost.Plugin{
+func plugins() []pluginhost.Plugin {
+	return []pluginhost.Plugin{
 		{Name: "FilterLabel", NodeColumns: []string{gpu}, New: always(pluginhost.Rule{
 			Filter: maintained(pluginhost.Rejection{Reason: "node(s) in maintenance"}),
 		})},
@@ -117,5 +114,4 @@ func main() {
 			NodeColumns: []string{"spec.taints", "metadata.name"}, New: always(pluginhost.Rule{Filter: requests}),
 		},
 	}
-	log.Fatal(pluginhost.Serve(context.Background(), os.Args[1], "1", plugins...))
 }

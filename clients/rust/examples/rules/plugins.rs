@@ -1,6 +1,6 @@
-//! Serves the rules of tests/plugin_hosts/rules.py, as a host in Rust: rules unix:PATH
+//! The rules of tests/plugin_hosts/rules.py, in Rust.
 
-use mooring_client::plugin_host::{Normalizer, Plugin, Rejection, Rule, Values, serve};
+use mooring_client::plugin_host::{Normalizer, Plugin, Rejection, Rule, Values};
 
 const ZONE: &str = "metadata.labels[topology.kubernetes.io/zone]";
 const GPU: &str = "metadata.labels[gpu]";
@@ -47,10 +47,9 @@ fn requests(pod: &Values, node: &Values) -> Option<Rejection> {
         .then(|| Rejection::unresolvable("odd"))
 }
 
-#[tokio::main]
-async fn main() -> std::io::Result<()> {
-    let address = std::env::args().nth(1).expect("an address");
-    let plugins = [
+/// Returns all of them.
+pub fn plugins() -> [Plugin; 7] {
+    [
         Plugin::new("FilterLabel", |_| {
             Ok(Rule::new().filter(maintained(Rejection::new("node(s) in maintenance"))))
         })
@@ -98,6 +97,5 @@ async fn main() -> std::io::Result<()> {
         Plugin::new("Requests", |_| Ok(Rule::new().filter(requests)))
             .pod_fields([PRIORITY, "requests[cpu]"])
             .node_columns(["spec.taints", "metadata.name"]),
-    ];
-    serve(&address, "1", plugins).await
+    ]
 }

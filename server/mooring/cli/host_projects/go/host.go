@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 // Command $distribution serves the plugin $name: $distribution unix:PATH
 package main
 
@@ -10,5 +12,5 @@ import (
 )
 
 func main() {
-	log.Fatal(pluginhost.Serve(context.Background(), os.Args[1], "0.1.0", plugin))
+	log.Fatal(pluginhost.Serve(context.Background(), os.Args[1], version, plugin))
 }
