@@ -77,6 +77,11 @@ def guest(
         at += len(content)
     text = f"""(module
         (func $open (import "wasi_snapshot_preview1" "path_open") (result i32))
+        (func $args (import "wasi_snapshot_preview1" "args_sizes_get") (param i32 i32) (result i32))
+        (func $clock (import "wasi_snapshot_preview1" "clock_time_get") (param i32 i64 i32) (result i32))
+        (func $random (import "wasi_snapshot_preview1" "random_get") (param i32 i32) (result i32))
+        (func $sleep (import "wasi_snapshot_preview1" "poll_oneoff") (param i32 i32 i32 i32) (result i32))
+        (func $write (import "wasi_snapshot_preview1" "fd_write") (param i32 i32 i32 i32) (result i32))
         (memory (export "memory") {PAGES}) {data} {more}
         (func $again (call $again))
         (func (export "mooring_call") (param i32 i32 i32) (result i64) {cases} (unreachable)))"""
@@ -161,6 +166,35 @@ def test_answers_are_checked_as_those_of_hosts(wrong: dict[str, Any], said: str,
     address = guest(tmp_path, {EVALUATE: pb.EvaluateResponse(**fields)})
     with connected(address) as hosted, pytest.raises(PluginUnavailableError, match=said):
         Rules(hosted.rule("Rack")).decide()
+
+
+_NINES = "(i64.store (i32.const 0) (i64.const 999))"
+SYSTEM = {
+    "no arguments": (f"{_NINES} (call $args (i32.const 0) (i32.const 4))", 0, 0),
+    "a clock that stands still": (f"{_NINES} (call $clock (i32.const 1) (i64.const 0) (i32.const 0))", 0, 1),
+    "no randomness": (f"{_NINES} (call $random (i32.const 0) (i32.const 8))", 0, 0),
+    "randomness nowhere": (f"{_NINES} (call $random (i32.const -8) (i32.const 99))", 21, 999),
+    "randomness without end": (f"{_NINES} (call $random (i32.const 0) (i32.const -1))", 21, 999),
+    "sleep that ends": (
+        f"{_NINES} (call $sleep (i32.const 8) (i32.const 8) (i32.const 1) (i32.const 0))",
+        0,
+        0,
+    ),
+    "no output": (
+        f"{_NINES} (call $write (i32.const 2) (i32.const 8) (i32.const 1) (i32.const 0))",
+        8,
+        999,
+    ),
+}
+"""System calls, with their results and the number at 0 after them."""
+
+
+@pytest.mark.parametrize("what", SYSTEM)
+def test_the_system_of_a_guest_is_the_same_always(what: str, tmp_path: Path) -> None:
+    calls, result, after = SYSTEM[what]
+    wrong = f"(i32.ne (i32.const {result})) (i64.ne (i64.load (i32.const 0)) (i64.const {after})) (i32.or)"
+    with connected(guest(tmp_path, evaluating=f"{calls} {wrong} (if (then (unreachable)))")) as hosted:
+        assert Rules(hosted.rule("Rack")).decide(place=False).tie_count == 4
 
 
 ONCE = """(if (i32.eqz (i32.load (i32.const 0))) (then
