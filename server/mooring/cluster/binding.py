@@ -73,7 +73,6 @@ class KubernetesBinder(SendingBinder):
     """Writes bindings to the API server. Safe from any thread.
 
     Args:
-        api: The API server.
         leadership: Checked before each binding; by default no other process may send one.
         longest_seconds: The API server gives up a binding after these, or after its client's timeout.
     """

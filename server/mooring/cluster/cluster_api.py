@@ -23,7 +23,6 @@ class KubernetesApi:
     """Implements ``mooring.framework.ClusterApi``. Safe from any thread.
 
     Args:
-        api: The API server.
         leadership: Checked before each write; what another replica should write is
             UnavailableError (NOT_LEADER) here. By default no other process may write.
     """

@@ -62,9 +62,6 @@ class InternTable(Generic[KeyT, T]):
 
     Args:
         most: At this many bytes all are forgotten, including those that no object has.
-
-    Attributes:
-        parts: The parts.
     """
 
     def __init__(self, most: int) -> None:

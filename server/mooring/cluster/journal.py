@@ -25,7 +25,6 @@ class PodEntry(msgspec.Struct, frozen=True, gc=False):
     """A pod came, changed or went.
 
     Attributes:
-        uid: Its UID.
         old: Its record before; None = it was not there.
         new: Its record after; None = it is gone.
     """
@@ -39,7 +38,6 @@ class NodeEntry(msgspec.Struct, frozen=True, gc=False):
     """A node came, changed or went.
 
     Attributes:
-        row: Its row.
         old: It before; None = it was not there.
         new: It after; None = it is gone.
     """

@@ -17,8 +17,6 @@ class Lease:
 
     Args:
         api: The API server that has it.
-        namespace: Its namespace.
-        name: Its name.
         timeout_seconds: For each request.
     """
 

@@ -11,11 +11,7 @@ from mooring.framework.objects import Object
 
 
 class ObjectWriter:
-    """The one writer of an object table. The caller holds the state's lock.
-
-    Attributes:
-        table: The table.
-    """
+    """The one writer of an object table. The caller holds the state's lock."""
 
     def __init__(self, table: ObjectTable) -> None:
         self.table = table

@@ -15,7 +15,6 @@ class PodParts(msgspec.Struct, frozen=True):
 
     Attributes:
         template: ``bare_template_of`` the pod, mostly one object for all that are of it.
-        labels: Its labels.
         own: The other metadata, which is not in the template.
         node_name: Its node; "" = none.
         start_time: As in its status.

@@ -29,11 +29,7 @@ Put = Callable[[SharedValues[Any, dict[str, None]], Any, str], None]
 
 
 class VolumeWriter:
-    """Follows pods with storage and storage objects. The caller holds the tables' lock.
-
-    Args:
-        snapshot: The tables.
-    """
+    """Follows pods with storage and storage objects. The caller holds the tables' lock."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._nodes, self._pods, self._objects = snapshot.nodes, snapshot.pods, snapshot.objects

@@ -55,7 +55,6 @@ class BoundClaims(msgspec.Struct, frozen=True):
     """The claims and volumes of a pod, in their order.
 
     Attributes:
-        claims: The claims.
         volumes: The CSI volume that each of them is bound to.
     """
 

@@ -65,7 +65,6 @@ class Topologies:
     """The topology of each key in use, made once, over the same rows.
 
     Attributes:
-        capacity: How many rows there are.
         keys: The label keys that nodes have; over those that none has there is one topology without domains.
     """
 
@@ -90,7 +89,6 @@ class DomainCount:
     """How many pods of some sort there are in each domain of a topology.
 
     Attributes:
-        topology: The domains.
         counts: int[size]; 0 at ``ABSENT``. Pods fit into 32 bits, sums of weights need 64.
         counting: bool[capacity], the rows that count; None = all.
     """
@@ -122,7 +120,6 @@ class DomainCounts:
     """How much there is in each domain of some topology keys.
 
     Args:
-        topologies: The domains.
         weighted: Whether these are sums of weights instead of numbers of pods.
     """
 

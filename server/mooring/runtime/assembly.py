@@ -26,7 +26,6 @@ class ProfileBuilder:
     """Makes the profiles of one configuration after the other. Safe from any thread.
 
     Attributes:
-        registry: The plugins that there are.
         handle: The plugins' view; pods that wait for their Permit plugins wait beyond a configuration.
         waiting: These pods.
         extenders: Take part in every profile's decisions, in this order.

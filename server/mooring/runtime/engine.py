@@ -47,7 +47,6 @@ class Engine:
     """Decides for pods with a set of profiles over one state. Safe from any thread.
 
     Attributes:
-        state: The state.
         profiles: The profiles, which can be replaced at any time. A decision ends with the profiles that it
             began with, and nothing cached under old profiles is used for new ones.
         exclusive: Changes of the state wait for decisions that commit, rather than invalidate them: for a

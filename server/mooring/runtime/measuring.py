@@ -44,7 +44,6 @@ class MeasurementStatus:
     """The status of one source.
 
     Attributes:
-        name: Its name.
         age: Seconds since the values in use were measured; None = there are none.
         duration: Seconds that the last call took.
         failures: How many calls failed.
@@ -149,7 +148,6 @@ class Filler:
     """Calls one source again and again, and shows its last good values while they are recent enough.
 
     Attributes:
-        source: The source.
         plugin: The plugin in the metric of events.
         handle: As in ``Measuring``.
         tried: Set once the source was called.

@@ -236,7 +236,6 @@ class Asked(msgspec.Struct, frozen=True):
 
     Attributes:
         cached: The cached evaluation of its pods.
-        pod: The pod.
         evaluation: The answer, on a private copy of the state.
         version: The version of the state that it is true for.
     """

@@ -89,7 +89,6 @@ class Simulation:
     Args:
         engine: Decides, and has the state in which the pods count from then on.
         profile_of: The profile of a pod; raises NotFoundError if it has none.
-        seed: Decides between nodes of equal totals.
         preempt: Whether pods are preempted; otherwise ``rooms`` only says where they would be.
         progress: Says when to stop.
 

@@ -44,7 +44,6 @@ class ApiRequest(msgspec.Struct, frozen=True):
     Attributes:
         method: GET, POST, PUT, PATCH or DELETE.
         path: From the server's root.
-        query: Parameters of the URL.
         data: The body; None = none.
         content_type: The body's media type.
         before: Called right before a request with a body is sent; what it raises ends the request.

@@ -24,11 +24,7 @@ _WITHOUT = {"PriorityClass": "their priority is 0", "RuntimeClass": "they have n
 
 
 class PodAdmission:
-    """The objects that decide what is added.
-
-    Args:
-        documents: All manifests.
-    """
+    """The objects that decide what is added."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._ranges: dict[str, list[Manifest]] = {}

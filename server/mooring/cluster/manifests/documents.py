@@ -29,7 +29,6 @@ class Document:
 
     Attributes:
         origin: ``file:line``, or what stands for it.
-        manifest: The manifest.
     """
 
     origin: str

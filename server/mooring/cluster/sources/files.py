@@ -27,7 +27,6 @@ class FilesSource(LoadedSource):
     """Delivers objects from files and directories; when one can't be read the last good load stays.
 
     Args:
-        state: The state that gets the objects.
         paths: Files and directories of YAML or JSON.
         gates: Those of the API server that would have filled in what they leave out.
         poll_seconds: Seconds between two polls of the files.

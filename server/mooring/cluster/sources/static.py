@@ -16,7 +16,6 @@ class LoadedSource:
     """The part of a source whose state is as fresh as its last load.
 
     Args:
-        state: The state that gets the objects.
         name: The source's name in the state.
     """
 
@@ -46,7 +45,6 @@ class StaticSource(LoadedSource):
     """Delivers objects once; nothing is followed.
 
     Args:
-        state: The state that gets the objects.
         name: The source's name in the state.
         load: Returns the objects; what it raises, ``start`` raises.
     """

@@ -43,7 +43,6 @@ class PreemptionFindings:
     Args:
         pod: The pod, which may make others go.
         nodes: The nodes that reject it.
-        units: The possible victims.
         rules: How requests are counted.
     """
 

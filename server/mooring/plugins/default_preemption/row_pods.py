@@ -23,7 +23,6 @@ class RowPods:
 
     Attributes:
         version: The version of the row that was read.
-        records: The pods.
         priorities: int64[P].
         starts: float64[P], when each started, in seconds since the epoch; infinity where it hasn't.
         places: int64[P], the order in which they were added to the node.
@@ -45,7 +44,6 @@ class LowerPods:
     """The pods of K nodes that are less important than some pod, node after node.
 
     Attributes:
-        records: The pods.
         counts: int64[K], how many each node has.
         firsts: int64[K], the index of each node's first one.
         priorities: int64[P].

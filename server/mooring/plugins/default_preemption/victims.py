@@ -30,10 +30,6 @@ class VictimSearch:
 
     Attributes:
         pod: The pod that needs room.
-        nodes: The nodes.
-        budgets: The disruption budgets.
-        units: The possible victims.
-        version: The release.
     """
 
     pod: Pod
@@ -152,7 +148,6 @@ class Case:
     """A node that is feasible without its less important pods, some of which may stay.
 
     Attributes:
-        node_name: The node.
         turns: The units that may stay, in this order, each with its violations of budgets: protected units
             first, and either sort with the most important first.
         gone: The units that have to be evicted.

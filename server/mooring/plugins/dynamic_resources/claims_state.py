@@ -43,7 +43,6 @@ class ClaimsState:
     """The notes of one decision.
 
     Attributes:
-        rules: The features that are on.
         claims: All claims of the pod.
         users: The user to reserve each for; None = it is already reserved for the pod.
         stuck: Indices of allocated claims whose devices don't become ready.

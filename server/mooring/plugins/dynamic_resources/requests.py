@@ -31,9 +31,7 @@ class DeviceChoice:
         request: The request's own name.
         expressions: The expressions that a device must fulfil: the class's, then the request's.
         everything: All devices that fit, instead of ``count`` of them.
-        count: How many.
         admin: For administration: devices in use can be had as well.
-        tolerations: Device taints that don't matter.
         amounts: The requested part of a shared device's capacity, in billionths; None = it names none.
     """
 

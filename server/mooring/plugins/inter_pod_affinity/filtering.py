@@ -49,9 +49,7 @@ class AffinityCounts(FilterCounts):
     """The pod's required terms, and how many pods each domain has for each kind of term.
 
     Attributes:
-        topologies: The domains.
         index: The row of each node's name.
-        pod: The pod.
         labels: Those of its namespace.
         near: The pod's required affinity.
         apart: The pod's required anti-affinity.

@@ -25,7 +25,6 @@ class Worth(ScoreCounts):
     """The weight of each domain for a pod.
 
     Attributes:
-        topologies: The domains.
         pod: The pod as terms see it.
         own: Its preferred terms; the weights of its anti-affinity are negative.
         hard_weight: The weight of a placed pod's required affinity to it.

@@ -43,7 +43,6 @@ class Attachable:
     """Finds the volumes that pods attach, for nodes with one set of migrated plugins.
 
     Args:
-        objects: The objects of the state.
         migrated: The in-tree plugins whose volumes are the CSI drivers' on these nodes.
     """
 

@@ -25,7 +25,6 @@ class SpreadView:
 
     Args:
         nodes: Gives the tables; pods count on other rows, too.
-        pod: The pod to place.
         needed: The constraints whose topology keys a node must have to count for any.
         comparing: Whether tolerations may compare numbers.
     """

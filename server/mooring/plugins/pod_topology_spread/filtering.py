@@ -41,7 +41,6 @@ class HardConstraint:
     """A constraint with its counts.
 
     Attributes:
-        rule: The constraint.
         pods: The pods that it selects.
         domains: int64[D], the domains with a row that counts, or the slice that they are.
         own: 1 when the pod itself matches, else 0.

@@ -27,7 +27,6 @@ class SoftConstraint:
     """A constraint with its counts.
 
     Attributes:
-        rule: The constraint.
         pods: The pods that it selects.
         ids: int32[capacity], the domain of each row in the topology, none if the node lacks its key:
             there the constraint has no part in the score.

@@ -39,7 +39,6 @@ class StaticBinding:
     Attributes:
         volume: As it was found.
         kept: As it will be.
-        claim: The claim.
     """
 
     volume: PersistentVolume

@@ -27,7 +27,6 @@ class Matching:
     """Matches volumes with claims on all nodes at once; a volume goes to one claim of the pod alone.
 
     Args:
-        nodes: The nodes.
         with_attributes_classes: Whether volumes have classes of attributes (the gate VolumeAttributesClass).
 
     Attributes:

@@ -49,7 +49,6 @@ class _OwnClaims:
     """The pod's claims that one pod alone may use.
 
     Attributes:
-        names: Their names.
         uses: How often placed pods use one of them.
     """
 

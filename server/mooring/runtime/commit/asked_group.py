@@ -26,7 +26,6 @@ class AskedGroup:
 
     Attributes:
         group: The group, with the pods that are tried.
-        profile: The profile of its pods.
         gated: The pods that may not be scheduled yet, with the reason of each.
         placed: The pods that have a node, reserved ones included.
     """

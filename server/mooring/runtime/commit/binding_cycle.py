@@ -56,12 +56,10 @@ class BindingCycle:
         engine: Whose state the pods are assumed in.
         leadership: Whether anything may be committed; always, by default.
         api: Finds out the outcome of a binding; None without an API server.
-        clock: The time.
         settling_seconds: How long an unanswered binding may still take effect.
         gate: Raises a MooringError while nothing may be committed, also by the leader. It is open by default.
 
     Attributes:
-        engine: The engine.
         reservations: The pods that have a place and are not bound.
     """
 

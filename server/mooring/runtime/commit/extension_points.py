@@ -50,7 +50,6 @@ class Commit:
         profile: Whose plugins are called.
         written: The notes of the scheduling cycle's plugins; others may have the same until ``cycle_state``
             is read.
-        pod: The pod.
         node_name: The node, on which the pod is assumed already.
         begun: The calls of Bind, and their timer, once the binding was sent ahead.
     """

@@ -43,7 +43,6 @@ class GroupCommitter:
     """Reserves and binds one group at a time. Safe from any thread.
 
     Args:
-        engine: Decides.
         committer: Reserves and binds each pod.
     """
 

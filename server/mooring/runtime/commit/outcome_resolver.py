@@ -23,7 +23,6 @@ class Resolver:
     Args:
         resolve: Called with the reservation and the number of earlier calls; returns the seconds until the
             next call, None = it is settled.
-        clock: The time.
     """
 
     def __init__(

@@ -24,7 +24,6 @@ class HeldPlace(NamedTuple):
     """The place that a pod has.
 
     Attributes:
-        node_name: The node.
         bound: Whether the pod is bound there; otherwise it is reserved, or being bound.
     """
 
@@ -48,7 +47,6 @@ class PlacedPod(msgspec.Struct, frozen=True):
     """The result of one pod.
 
     Attributes:
-        choice: The decision.
         reservation: The place that it got and that is not bound yet.
         committed: How the commit ended; None while there is a reservation, and without a node.
     """

@@ -46,13 +46,11 @@ class Reservation:
 
     Attributes:
         commit: The pod, the node, the plugins and their cycle state.
-        stage: Its stage.
         owner: The client that made it; "" = no owner, so any client may end it.
         busy: The plugins whose PreBind has something to do; None = not known yet.
         unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
         batch: The batch that it was reserved in; None = it was reserved by itself.
         created: When it was made, in seconds since the epoch.
-        uid: The pod's UID.
     """
 
     commit: Commit
@@ -103,8 +101,6 @@ class ReservedBatch:
     Attributes:
         templates: The pods that the others are copies of, and their profiles.
         indices: The template of each pod.
-        names: The names.
-        uids: The UIDs.
         node_names: The nodes.
         cycle_states: The notes of the scheduling cycle's plugins; each pod gets a copy.
         owner: As in ``Reservation``.

@@ -81,7 +81,6 @@ class ChoiceColumns(msgspec.Struct):
         version: The version of the state that was evaluated.
         epoch: The node epoch that ``rows`` belong to.
         names: The nodes.
-        rows: Their rows.
         totals, tie_counts, feasible, evaluated: As in ``Choice``.
     """
 
@@ -119,7 +118,6 @@ class PlacedColumns(Sequence[Choice]):
 
     Attributes:
         names: The nodes.
-        rows: Their rows.
         totals, tie_counts, evaluated, feasible, versions, sources: As in ``Choice``.
     """
 

@@ -61,11 +61,7 @@ class CycleInput(msgspec.Struct, eq=False, frozen=True):
     """The question of an evaluation. Never changed.
 
     Attributes:
-        profile: The profile.
-        cluster: The state that is read.
-        snapshot: Its tables.
         names: The names of its rows, which stay true when nodes go and others take their rows.
-        pod: The pod.
         rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
         as_of: The versions of the state before; None if no answer is kept.
     """
@@ -101,8 +97,6 @@ class Evaluation(msgspec.Struct, eq=False):
     """The answers about a pod on the candidate nodes. A struct, as every question makes one.
 
     Attributes:
-        asked: The question.
-        written: The plugins' notes.
         codes: int32[N], per candidate an index into ``statuses``.
         statuses: The distinct verdicts; number 0 is Success.
         rejections: With all rejections requested: per candidate, the status of every rejecting plugin.

@@ -50,10 +50,6 @@ class NominatedPod(msgspec.Struct, frozen=True):
     """A pod that keeps room from the explained one: nominated for a node, with an equal or higher priority.
 
     Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        uid: Its UID.
-        priority: Its priority.
         position: The position of the node.
     """
 
@@ -72,7 +68,6 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         name: The pod's.
         uid: The pod's; "" offline, when the pod has none.
         profile: The name of the profile that decided.
-        seed: Decides between nodes of equal totals.
         held: Why scheduling gates or its group hold the pod back; the rest is the decision without that.
             Success = nothing holds it back.
         status: The verdict on the pod.

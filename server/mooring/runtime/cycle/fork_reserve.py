@@ -29,7 +29,6 @@ class ForkReserve:
     """The reservations of the pods of a placement, or of a dry run. For one thread.
 
     Args:
-        profile: The profile of the pods.
         world: The private copy.
     """
 

@@ -56,10 +56,6 @@ Found = tuple[Evaluation, int]
 class FullCycle:
     """Evaluates pods with all of a profile's plugins. Safe from any thread.
 
-    Args:
-        state: The live state.
-        observer: Records measurements.
-
     Attributes:
         known: Verdicts of Filter about earlier pods that no node took.
         shares: The time of decisions by plugin.

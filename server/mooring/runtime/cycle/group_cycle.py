@@ -119,12 +119,9 @@ class GroupCycle:
     """One cycle of one group. For one thread.
 
     Args:
-        profile: The profile of its pods.
         world: A private copy of the state, in which its pods are known; or the state itself, as long as
             nothing has to be written.
         group: The group and its pods.
-        calls: The way to call plugins.
-        seed: Decides between nodes of equal totals.
         picks: Decides instead.
         quick: Decides pods without an evaluation of each, where ``picks`` leaves that to the seed.
         private: Whether ``world`` is a copy.

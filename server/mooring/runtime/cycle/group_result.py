@@ -35,7 +35,6 @@ class GroupMember:
     """The result of a placement for one pod of the group.
 
     Attributes:
-        pod: The pod.
         choice: The decision; None when the pod was not tried, since the group was given up before.
         status: The verdict on the pod.
         message: The reason; "" when it has a node.
@@ -59,9 +58,6 @@ class PlacedMembers(Sequence[GroupMember]):
     """All pods of a group, each with a node that it got without an evaluation in full.
 
     A placement that isn't taken is hardly ever read, so all of it is made on first use.
-
-    Attributes:
-        pods: The pods.
     """
 
     def __init__(self, pods: tuple[Pod, ...], columns: Callable[[], ChoiceColumns]) -> None:
@@ -121,7 +117,6 @@ class TriedPlacement:
     """One placement, in which the pods of the group were tried one after the other.
 
     Attributes:
-        placement: The placement.
         status: Whether it takes the group.
         members: The pods that were tried, in their order.
     """
@@ -143,9 +138,7 @@ class TriedEverywhere(Sequence[TriedPlacement]):
     One that isn't taken is hardly ever read, so each is made on first use.
 
     Attributes:
-        placements: The placements.
         status: Whether they take the group, which is the same of all.
-        pods: The group's pods.
     """
 
     def __init__(
@@ -188,9 +181,6 @@ class PlacementScores:
     """One plugin's scores of the placements that take the group: int64[P] each.
 
     Attributes:
-        plugin: The plugin.
-        weight: Its weight.
-        raw: Its score.
         normalized: The same as 0..100.
     """
 
@@ -211,7 +201,6 @@ class GroupDecision:
         tried: Every placement, in the order in which they were tried.
         taken: Which of them the group gets, or which one ``members`` is about; -1 when none was tried.
         compared: Which of them were scored; none when at most one takes the group.
-        scores: Their scores, by plugin.
         ties: Which of them have the highest total.
         preemption: The ways to make room for a group that fits nowhere; None unless requested.
         state_version: The version of the state that was evaluated; 0 if anything else mattered.

@@ -43,7 +43,6 @@ class TriedAgain:
         world: A private copy of the state, for nothing else from now on.
         rejected: The decision about the group.
         again: Tries it there once more.
-        calls: How plugins are called.
     """
 
     def __init__(

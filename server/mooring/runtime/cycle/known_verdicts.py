@@ -28,7 +28,6 @@ class EarlierVerdicts:
         rows: int32[N], the candidates.
         versions: int64[N], the versions that they had.
         codes: int32[N], an index into ``statuses``.
-        statuses: The distinct verdicts.
     """
 
     skipped: frozenset[str]

@@ -119,16 +119,10 @@ class PluginCalls:
 
     Args:
         profile: The profile's name.
-        progress: Where the decision is.
-        observer: Takes the measurements.
         final: Whether a failure is the plugin's. It isn't while the tables change under it, and needs no
             report where the pod is evaluated again.
         known: Earlier verdicts of Filter plugins that need not be called again; None = nothing.
         seconds: Gets the seconds that each plugin takes; None = the decision is not measured.
-
-    Attributes:
-        known: As above.
-        seconds: As above.
     """
 
     __slots__ = ("_allowed", "_check", "_final", "_observer", "_profile", "_progress", "known", "seconds")
@@ -281,13 +275,11 @@ class PluginAccess:
     """Gives the way to call the plugins of any profile in one decision.
 
     Args:
-        observer: Takes the measurements.
         known: Earlier verdicts of Filter plugins.
         progress: Where the decision is; None = it has no deadline.
         final: As in ``PluginCalls``.
 
     Attributes:
-        progress: As above.
         seconds: The seconds that each plugin took so far; None = the decision is not measured.
     """
 

@@ -40,8 +40,6 @@ class Scaled:
     """The raw scores of a plugin, and the normalizer that brings those of the feasible nodes to 0..100.
 
     Attributes:
-        weight: The plugin's.
-        normalizer: The normalizer.
         raw: int64[capacity].
     """
 

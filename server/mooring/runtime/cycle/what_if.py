@@ -33,7 +33,6 @@ class NodesWhatIf:
     Args:
         evaluation: Whose pod, cycle state and profile are used; it doesn't change.
         pods: Where the pods are. The nodes have the same rows there.
-        calls: How plugins are called.
     """
 
     def __init__(self, evaluation: Evaluation, pods: TriedPods, calls: PluginCalls) -> None:

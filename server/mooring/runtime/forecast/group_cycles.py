@@ -27,13 +27,7 @@ from mooring.runtime.profiles.profile import Profile
 
 
 class GroupCycles:
-    """Decides about groups. Safe from any thread.
-
-    Args:
-        cluster: The state.
-        cache: Its cached evaluations.
-        full: Gives the way to call plugins.
-    """
+    """Decides about groups. Safe from any thread."""
 
     def __init__(self, cluster: ClusterState, cache: EvaluationCache, full: FullCycle) -> None:
         self._cluster = cluster

@@ -32,7 +32,6 @@ class LiveEvaluations:
     """The evaluations of the live state.
 
     Attributes:
-        cache: Its evaluations.
         placement_batch: Decides by them in all placements at once.
         version: The version of the state to decide for.
     """
@@ -55,8 +54,6 @@ class GroupDecisions:
         world: A private copy of the state; None = there is none, and only the live state as it was will do.
         profile: That of the pods, as in ``profile.grouped``.
         pods: The pods, in their order.
-        seed: Decides between nodes of equal totals.
-        access: Gives the way to call plugins.
     """
 
     def __init__(

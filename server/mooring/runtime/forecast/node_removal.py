@@ -27,7 +27,6 @@ class _KnownTemplate:
 
     Attributes:
         pod: One of its pods.
-        branch: Its totals, to be copied.
         readers: The plugins to which it may matter that a node goes.
     """
 
@@ -40,10 +39,6 @@ class NodeRemovalForecast:
     """Decides for pods as if a node and its pods were gone. For one thread.
 
     A template's branch serves all nodes, for as long as the state stays unchanged.
-
-    Args:
-        cache: The cached evaluations over the state.
-        access: Gives the way to call plugins.
     """
 
     def __init__(

@@ -46,7 +46,6 @@ class Branch:
 
     Args:
         template: Their template; the caller has brought its evaluation up to date and holds it.
-        calls: The way to call the plugins.
     """
 
     def __init__(self, template: Template, calls: PluginCalls) -> None:
@@ -165,8 +164,6 @@ class Overlay:
     """A run of decisions on top of a state that stays unchanged. For one thread.
 
     Args:
-        cluster: The state.
-        tracker: Reads its change log.
         branches: By index of the template, all of one version of the state.
         guesses: Unknown resource scores are assumed to be too low, and computed together at the end.
         within: int32[N], the rows of the only nodes that there are; None = all.

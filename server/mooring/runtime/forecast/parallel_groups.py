@@ -48,9 +48,7 @@ class _Template:
     """Pods that are alike.
 
     Attributes:
-        kind: Their kind.
         resources: The scores of room.
-        calls: The way to call the plugins.
         fits: bool[G], whether an empty node of each group takes one, as far as that is up to the node.
         rules: Further rules, by number.
     """
@@ -69,10 +67,8 @@ class ParallelGroups:
 
     Args:
         cluster: The state, with one node of each group, and the pods that each such node has from the first.
-        cache: Its cached evaluations.
         templates: One pod of each template, with its profile. Nothing is reserved for any.
         rows: int32[G], the nodes.
-        access: Gives the way to call plugins.
 
     Raises:
         NotCachedError: More than room and numbers of pods decides, a pod may go to an existing node, or the

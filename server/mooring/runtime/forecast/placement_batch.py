@@ -50,9 +50,7 @@ class _Column:
     """The placements' nodes as the pods of one template see them.
 
     Attributes:
-        template: Their template.
         basis: The basis on which all of it is true, as in ``CachedEvaluation``.
-        calls: The way to call plugins.
         evaluated: How many nodes are evaluated for each of the pods.
         resources: The source of the rest of each total.
         totals: int32[N], their totals.
@@ -102,12 +100,7 @@ class PlacementBatchResult:
 
 
 class PlacementBatch:
-    """Decides the pods of groups in all placements in one pass. Safe from any thread.
-
-    Args:
-        cluster: The state.
-        cache: Its cached evaluations.
-    """
+    """Decides the pods of groups in all placements in one pass. Safe from any thread."""
 
     def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
         self._cluster = cluster

@@ -110,7 +110,6 @@ class Profile:
         weight_sum: The sum of the weights of all score plugins, so 100 times this is the highest total.
         unsupported: In-tree plugins of the profile that mooring doesn't have.
         percentage_of_nodes_to_score: None = evaluate every node; 0 = kube-scheduler's adaptive rule.
-        gates: Which feature gates are on.
         placement_feasible: The plugins that say whether a placement can still take a group; no configuration
             lists them.
         extenders: Those that take part, in the order in which they are called; none outside the scheduler.

@@ -20,11 +20,7 @@ class KnownManifests:
     """The objects that some manifests hold already.
 
     Args:
-        documents: The manifests.
         nodes: The nodes among them.
-
-    Attributes:
-        nodes: The nodes.
     """
 
     def __init__(self, documents: Iterable[Document], nodes: Iterable[Node]) -> None:

@@ -37,7 +37,6 @@ class WorkloadManifest:
     """One workload, or a pod or group that gets claims.
 
     Attributes:
-        document: Its manifest.
         kind, name, namespace, uid: Its identity; the UID is the default one where the manifest has none.
     """
 

@@ -57,9 +57,7 @@ class Lister:
     """Reads lists of one kind. One thread lists; the rest is safe from any thread.
 
     Args:
-        api: The API server.
         resource: The kind.
-        timers: How long everything takes.
         raw_objects: Gets the objects that are read.
 
     Attributes:

@@ -45,12 +45,9 @@ class Reflector:
     """One kind of a source. ``start`` makes its thread; the rest is safe from any thread.
 
     Args:
-        api: The API server.
         resource: The kind.
-        state: The state that gets the objects.
         source: Under which name.
         readers: The plugins that read the kind; none = the scheduler itself needs it.
-        timers: How long everything takes.
         raw_objects: Gets the objects as the server sends them.
         history: The observations of all kinds of a source about the server's history.
 

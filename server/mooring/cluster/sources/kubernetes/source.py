@@ -37,10 +37,7 @@ class KubernetesSource:
     log says which plugins that affects.
 
     Args:
-        state: The state that gets the objects.
-        api: The API server.
         readers: The kinds to follow besides nodes and pods, each with the plugins that read it.
-        timers: How long everything takes.
         raw_objects: Gets the objects as the server sends them; None = they are not needed.
 
     Attributes:

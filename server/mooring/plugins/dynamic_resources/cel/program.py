@@ -54,11 +54,7 @@ _LIST_COST = 10
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A checked expression.
-
-    Attributes:
-        text: The expression.
-    """
+    """A checked expression."""
 
     text: str
     _run: Run

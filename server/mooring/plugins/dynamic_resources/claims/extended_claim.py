@@ -41,7 +41,6 @@ class ExtendedClaim:
     """The claim of one pod that got its node.
 
     Attributes:
-        requests: Its requests.
         mappings: The pod's containers and resources that they are for, as the kubelet reads them in its
             status.
         allocation: The devices that were found for it.

@@ -44,7 +44,6 @@ class ClaimUse:
     """A claim of a pod that got its node.
 
     Attributes:
-        claim: The claim.
         user: The user to reserve it for; None = it is already reserved for the pod.
         allocation: The devices that were found for it, for this pod or for another one of its group that
             shares it; None = it had some.

@@ -25,7 +25,6 @@ class DevicePool:
     """A pool as one node sees it.
 
     Attributes:
-        id: Which pool.
         usable: Its announcements are complete and valid.
         invalid: They contradict each other.
         candidates: The devices in the slices that the node reaches.
@@ -52,11 +51,7 @@ class DevicePool:
 
 
 class NodePools:
-    """The pools of an inventory by the nodes that reach them. Safe from any thread.
-
-    Attributes:
-        inventory: The inventory.
-    """
+    """The pools of an inventory by the nodes that reach them. Safe from any thread."""
 
     def __init__(self, inventory: Inventory, rules: Rules) -> None:
         self.inventory = inventory

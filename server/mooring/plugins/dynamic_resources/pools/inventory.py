@@ -51,10 +51,8 @@ class DeviceTraits:
     """The selectors' view of equal devices, and the selectors that these fulfil.
 
     Attributes:
-        driver: Their driver.
         device: One of them.
         shown_shared: Selectors see that they can be shared.
-        rules: The features that are on.
     """
 
     driver: str
@@ -99,8 +97,6 @@ class CandidateDevice:
     """A device that a claim may get.
 
     Attributes:
-        id: Which one.
-        device: The device.
         slice: The slice that announces it.
         shared: Several claims can have it at once.
         traits: The properties that selectors see.

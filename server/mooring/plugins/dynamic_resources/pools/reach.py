@@ -27,10 +27,6 @@ class Reach:
     """Answers for the nodes of one view; each selector is matched once for all of them.
 
     Mirrors ``NodeMatches`` in ``structured/internal``.
-
-    Attributes:
-        nodes: The nodes.
-        names: Their names.
     """
 
     def __init__(self, nodes: NodeView) -> None:

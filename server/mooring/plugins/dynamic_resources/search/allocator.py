@@ -68,11 +68,8 @@ class DeviceSearch:
 
     Attributes:
         pools: The pools that the node reaches, in the order in which they are tried.
-        claims: The claims to allocate.
-        ledger: The devices and amounts that are taken.
         reaches: Whether the node reaches a device of a slice that says so per device.
         check_time: Called now and then; raises when the search has taken too long.
-        rules: The features that are on.
     """
 
     pools: Sequence[DevicePool]

@@ -24,7 +24,6 @@ class DeviceEquivalence:
     Args:
         claims: The claims of the search.
         candidates: The devices.
-        ledger: The devices and amounts that are taken.
         said: The answer about a device for a choice, as long as it is not taken.
     """
 

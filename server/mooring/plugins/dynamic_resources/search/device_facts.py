@@ -23,8 +23,6 @@ class DeviceFacts:
 
     Args:
         fulfils: Whether a device fulfils the selectors of a choice.
-        ledger: The devices and amounts that are taken.
-        rules: The features that are on.
     """
 
     def __init__(

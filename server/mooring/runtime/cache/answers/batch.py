@@ -22,7 +22,6 @@ class SignatureRun(NamedTuple):
     """Consecutive pods that share an evaluation: they differ only in labels that nothing reads.
 
     Attributes:
-        profile: Their profile.
         kinds: One pod of each kind with its template, in order.
         ends: The index in the batch at which the pods of each kind end.
     """
@@ -51,9 +50,6 @@ class CachedBatch:
     """A run of decisions from cached evaluations. For one thread.
 
     Args:
-        cluster: The state.
-        counts: Counts the answers.
-        seed: For the choice among ties.
         start: Where the search begins when not all nodes are evaluated.
         most: The most pods that are decided while the state's lock is held.
 

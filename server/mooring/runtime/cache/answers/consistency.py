@@ -61,8 +61,6 @@ class OptimisticRead:
                     read.count()
 
     Args:
-        cluster: The state.
-        counts: Counts the answer.
         evaluation: The evaluation to bring up to date.
         selected_keys: The label keys that selectors named when it was found.
     """

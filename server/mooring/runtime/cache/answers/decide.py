@@ -19,7 +19,6 @@ class Cached(msgspec.Struct, frozen=True):
     """A cached answer with a private copy of the state that it is true for.
 
     Attributes:
-        choice: The answer.
         state: The copy.
         cached: The evaluation that the answer comes from.
     """
@@ -30,12 +29,7 @@ class Cached(msgspec.Struct, frozen=True):
 
 
 class CachedDecisions:
-    """Decides pods with cached evaluations that the caller has found. Safe from any thread.
-
-    Args:
-        cluster: The live state.
-        counts: Counts the answers.
-    """
+    """Decides pods with cached evaluations that the caller has found. Safe from any thread."""
 
     def __init__(self, cluster: ClusterState, counts: CacheCounts) -> None:
         self._cluster = cluster

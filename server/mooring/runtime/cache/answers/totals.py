@@ -71,12 +71,7 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class CachedTotals:
-    """Answers for pods like others before them. Safe from any thread.
-
-    Args:
-        cluster: The live state.
-        counts: Counts the answers.
-    """
+    """Answers for pods like others before them. Safe from any thread."""
 
     def __init__(self, cluster: ClusterState, counts: CacheCounts) -> None:
         self._cluster = cluster

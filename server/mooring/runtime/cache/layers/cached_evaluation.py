@@ -45,9 +45,6 @@ _NONE: Int32s = np.zeros(0, np.int32)
 class Rejections:
     """Why rows were rejected, as far as known. It is as current as the static scores of the evaluation, for
     rows that have the resources they had. Callers hold the evaluation's lock.
-
-    Args:
-        capacity: How many rows there are.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -95,8 +92,6 @@ class CachedEvaluation:
         pod: One of the pods, without a name.
         begun: How often it was evaluated as a whole.
         generation: The generation of its resource-state ids, as in ``ChangeTracker``.
-        cluster: The state.
-        static: The static scores.
         nodes: All nodes.
         rejections: Why rows are rejected, as far as known; begun again with ``static`` and the ids.
         used: When it was used last, as its cache counts.
@@ -422,7 +417,6 @@ class Template(msgspec.Struct, frozen=True):
     """The common part of all pods like one.
 
     Attributes:
-        kind: Their kind.
         labels: The labels of the latest of them, and of ``kind``.
         cached: Their evaluation.
         selected_keys: The label keys that selectors named when it was found: as long as it is these,

@@ -27,7 +27,6 @@ class ClaimScores(msgspec.Struct, frozen=True):
     Attributes:
         nodes: int32[F], int64[F]: the feasible rows and their totals; None when they are all that are
             feasible for pods without claims, and have the same totals.
-        cycle_state: The plugins' notes.
     """
 
     nodes: tuple[Int32s, Int64s | Int32s] | None
@@ -39,11 +38,8 @@ class ClaimReaders:
 
     Args:
         split: The profile.
-        pod: The pod.
-        cluster: The state.
         nodes: All nodes.
         written: The notes of the other plugins.
-        calls: The way to call plugins.
 
     Raises:
         NotCachedError: PreEnqueue or PreFilter rejects the pod, or some nodes.

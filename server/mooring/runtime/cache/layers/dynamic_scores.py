@@ -34,8 +34,6 @@ class CycleStates:
     """The CycleState of the plugins that are called for each decision.
 
     Args:
-        cluster: The state.
-        pod: The pod.
         plugins: Those plugins. While this is used, no node object changes.
         tuning: With how many changes PreFilter is faster than an update.
 
@@ -107,11 +105,7 @@ class DynamicScores:
     decision calls all points.
 
     Args:
-        cluster: The state.
-        pod: The pod.
         static: The static scores, and which plugins have to be called again.
-        tracker: Reads the changes.
-        tuning: How the cache is tuned.
     """
 
     def __init__(

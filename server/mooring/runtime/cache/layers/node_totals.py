@@ -26,11 +26,6 @@ _ROWS_TO_GATHER = 2
 class NodeTotals:
     """The totals by static and resource scores, kept while nodes change. For one thread at a time.
 
-    Args:
-        resources: The resource scores.
-        tracker: Reads the changes.
-        tuning: How the cache is tuned.
-
     Attributes:
         values: int32[capacity]; ``REJECTED`` where a node is rejected.
         base: int32[capacity], what they are made of besides resources.

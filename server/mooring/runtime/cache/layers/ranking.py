@@ -156,7 +156,6 @@ class Selected(msgspec.Struct, frozen=True, gc=False):
     """One of the best nodes.
 
     Attributes:
-        row: Its row.
         total: Its total; 0 when it is the only feasible one, which needs no score.
         ties: How many nodes have that total.
         feasible: How many nodes are feasible.

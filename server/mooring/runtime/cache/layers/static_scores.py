@@ -59,7 +59,6 @@ class StaticScores:
         evaluated: How many nodes PreFilter leaves.
         order: int32[evaluated], their rows in the order of the search; None unless it may end early.
         wanted: After how many feasible nodes it ends.
-        cycle_state: The plugins' notes.
         used: When it was used last, as its cache counts.
         pod_bytes: The bytes of the pod for which it was found.
     """

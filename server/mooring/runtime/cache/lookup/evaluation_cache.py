@@ -55,9 +55,6 @@ class EvaluationCache:
     configuration nothing that was evaluated under another one is found.
 
     Attributes:
-        cluster: The state.
-        tuning: How it is tuned.
-        tracker: Reads its changes.
         counts: Hits, misses and bypasses.
     """
 
