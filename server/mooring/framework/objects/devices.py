@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from mooring.framework.objects.meta import Object, ObjectMeta
-from mooring.framework.objects.numbers import Int64
+from mooring.framework.objects.meta import Int64, Object, ObjectMeta
 from mooring.framework.objects.pod import NodeSelector
 from mooring.framework.quantity import Quantity
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.framework.objects.meta import Condition, Object, ObjectMeta
-from mooring.framework.objects.numbers import Int32
+from mooring.framework.objects.meta import Condition, Int32, Object, ObjectMeta
 
 
 class BasicSchedulingPolicy(Object, frozen=True):

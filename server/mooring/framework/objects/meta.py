@@ -1,11 +1,18 @@
-"""The common parts of Kubernetes objects: metadata, label selectors."""
+"""The common parts of Kubernetes objects: metadata, label selectors, integers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
-from msgspec import field
+from msgspec import Meta, field
+
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+"""A number that the API keeps in 32 bits: decoding rejects what Go would reject."""
+
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A number that the API keeps in 64 bits, likewise."""
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which ``kubectl apply`` keeps the whole manifest, which may have secrets."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from mooring.framework.objects.meta import Condition, Object, ObjectMeta
-from mooring.framework.objects.numbers import Int64
+from mooring.framework.objects.meta import Condition, Int64, Object, ObjectMeta
 from mooring.framework.quantity import Quantity
 
 HOSTNAME = "kubernetes.io/hostname"

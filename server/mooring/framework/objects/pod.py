@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec import field
 from msgspec.structs import replace
 
-from mooring.framework.objects.meta import Condition, LabelSelector, Object, ObjectMeta
-from mooring.framework.objects.numbers import Int32
+from mooring.framework.objects.meta import Condition, Int32, LabelSelector, Object, ObjectMeta
 from mooring.framework.objects.pod_volumes import Volume
 from mooring.framework.quantity import Quantity
 

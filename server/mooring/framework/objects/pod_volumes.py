@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from mooring.framework.objects.meta import Object
-from mooring.framework.objects.numbers import Int32
+from mooring.framework.objects.meta import Int32, Object
 
 
 class PersistentVolumeClaimVolumeSource(Object, frozen=True):

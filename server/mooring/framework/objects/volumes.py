@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from mooring.framework.objects.meta import LabelSelector, Object, ObjectMeta
-from mooring.framework.objects.numbers import Int32
+from mooring.framework.objects.meta import Int32, LabelSelector, Object, ObjectMeta
 from mooring.framework.objects.pod import NodeSelector
 from mooring.framework.objects.pod_volumes import (
     AWSElasticBlockStoreVolumeSource,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from mooring.framework.objects.meta import Condition, LabelSelector, Object, ObjectMeta
-from mooring.framework.objects.numbers import Int32, Int64
+from mooring.framework.objects.meta import Condition, Int32, Int64, LabelSelector, Object, ObjectMeta
 from mooring.framework.objects.pod import PodSpec
 
 

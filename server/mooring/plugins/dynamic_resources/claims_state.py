@@ -112,7 +112,7 @@ class ClaimsState:
         """Return the indices of the allocated claims that the node can't use.
 
         Raises:
-            SelectorError: An allocation's node selector can't be used.
+            NodeSelectorError: An allocation's node selector can't be used.
         """
         unusable = set(self.stuck)
         for index, claim in enumerate(timely(self.claims)):
@@ -147,7 +147,7 @@ class ClaimsState:
         Raises:
             AllocationError: Something is wrong with a claim.
             EvaluationError: A selector failed on a device.
-            SelectorError: A node selector can't be used.
+            NodeSelectorError: A node selector can't be used.
         """
         if self.board is None or self.pools is None or self.first_free is None:
             return None

@@ -5,11 +5,12 @@ Mirrors cel-go's ``parser/macro.go``, ``ext/bindings.go`` and the operators that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mooring.plugins.dynamic_resources.cel.checked import (
     ENTRIES,
+    LIST,
     METER,
     MISSING,
     OPTIONAL,
@@ -23,7 +24,6 @@ from mooring.plugins.dynamic_resources.cel.checked import (
     checked_each,
     element_kind,
 )
-from mooring.plugins.dynamic_resources.cel.comprehensions import MACROS, decided
 from mooring.plugins.dynamic_resources.cel.costs import comparing, matching, size
 from mooring.plugins.dynamic_resources.cel.functions import ANY
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
@@ -37,6 +37,7 @@ from mooring.plugins.dynamic_resources.cel.syntax import (
 )
 from mooring.plugins.dynamic_resources.cel.values import (
     EvaluationError,
+    InternalError,
     Value,
     condition,
     differ,
@@ -45,6 +46,11 @@ from mooring.plugins.dynamic_resources.cel.values import (
     one_of,
     one_of_constants,
 )
+
+_MAX_ITEMS = 64
+
+Scopes = Callable[[Scope], Iterator[tuple[Any, Scope]]]
+"""Each item, and the values by name with the item among them."""
 
 
 def _comparison(compare: Callable[[Value, Value], bool]) -> Form:
@@ -64,6 +70,22 @@ def _comparison(compare: Callable[[Value, Value], bool]) -> Form:
     return form
 
 
+def _decided(parts: Iterable[tuple[Checked, Scope]], deciding: bool) -> bool:
+    """Return the result of conditions with their scopes: the ``deciding`` value wins over errors."""
+    failure: EvaluationError | None = None
+    for part, scope in parts:
+        try:
+            if condition(part.run(scope)) is deciding:
+                return deciding
+        except InternalError:
+            raise
+        except EvaluationError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return not deciding
+
+
 def _junction(deciding: bool) -> Form:
     """``&&`` (False decides) or ``||`` (True decides)."""
 
@@ -73,7 +95,7 @@ def _junction(deciding: bool) -> Form:
             if side.kind not in ("bool", ANY):
                 raise UnsupportedExpressionError(f"a condition of type {side.kind}")
 
-        return Checked("bool", lambda scope: decided(((side, scope) for side in sides), deciding))
+        return Checked("bool", lambda scope: _decided(((side, scope) for side in sides), deciding))
 
     return form
 
@@ -184,6 +206,81 @@ def _matching(arguments: tuple[Node, ...], names: Names, check: Check) -> Checke
     return Checked("bool", run)
 
 
+def _loop(
+    arguments: tuple[Node, ...], names: Names, check: Check, count: int
+) -> tuple[Checked, Scopes, list[Checked]]:
+    """Target, scopes, and the ``count`` parts behind the name, which may use it."""
+    target = check(arguments[0], names)
+    kind = element_kind(target.kind)
+    name = arguments[1] if len(arguments) == count + 2 > 2 else None
+    if kind is None or not isinstance(name, Name):
+        raise UnsupportedExpressionError(f"a macro over {target.kind}, or without a name and {count} parts")
+    slot = object()
+
+    def scopes(scope: Scope) -> Iterator[tuple[Any, Scope]]:
+        items = target.run(scope)
+        if len(items) > _MAX_ITEMS:
+            raise EvaluationError(f"a macro over {len(items)} items, more than {_MAX_ITEMS}")
+        for item in items:
+            scope[METER].spend(0)
+            yield item, {**scope, slot: item}
+
+    inner = {**names, name.name: Checked(kind, lambda scope: scope[slot])}
+    return target, scopes, [check(part, inner) for part in arguments[2:]]
+
+
+def _conditional(arguments: tuple[Node, ...], names: Names, check: Check) -> tuple[Checked, Scopes, Checked]:
+    target, scopes, (wanted,) = _loop(arguments, names, check, 1)
+    if wanted.kind not in ("bool", ANY):
+        raise UnsupportedExpressionError(f"a condition of type {wanted.kind}")
+    return target, scopes, wanted
+
+
+def _quantified(deciding: bool) -> Form:
+    """``exists`` (True decides) or ``all`` (False)."""
+
+    def form(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
+        _, scopes, wanted = _conditional(arguments, names, check)
+
+        return Checked(
+            "bool", lambda scope: _decided(((wanted, inner) for _, inner in scopes(scope)), deciding)
+        )
+
+    return form
+
+
+def _exists_one(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
+    _, scopes, wanted = _conditional(arguments, names, check)
+    return Checked(
+        "bool", lambda scope: sum([condition(wanted.run(inner)) for _, inner in scopes(scope)]) == 1
+    )
+
+
+def _filter(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
+    target, scopes, wanted = _conditional(arguments, names, check)
+
+    def run(scope: Scope) -> list[Value]:
+        return [item for item, inner in scopes(scope) if condition(wanted.run(inner))]
+
+    return Checked(f"{LIST}{element_kind(target.kind)}", run)
+
+
+def _map(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
+    """``map(name, value)``, or ``map(name, condition, value)``."""
+    _, scopes, parts = _loop(arguments, names, check, len(arguments) - 2)
+    conditions = [part.kind for part in parts[:-1]]
+    if len(conditions) > 1 or not {"bool", ANY}.issuperset(conditions) or parts[-1].kind not in SCALARS:
+        raise UnsupportedExpressionError(f"map() of {', '.join(part.kind for part in parts)}")
+
+    def run(scope: Scope) -> list[Any]:
+        inner = (each for _, each in scopes(scope))
+        if len(parts) == 2:
+            inner = (each for each in inner if condition(parts[0].run(each)))
+        return [parts[-1].run(each) for each in inner]
+
+    return Checked(f"{LIST}{parts[-1].kind}", run)
+
+
 FORMS: Mapping[tuple[str, bool], Form] = {
     ("_==_", False): _comparison(equal),
     ("_!=_", False): _comparison(differ),
@@ -197,6 +294,10 @@ FORMS: Mapping[tuple[str, bool], Form] = {
     ("bind", True): _binding,
     ("orValue", True): _or_value,
     ("hasValue", True): _has_value,
-    **{(name, True): macro for name, macro in MACROS.items()},
+    ("exists", True): _quantified(True),
+    ("all", True): _quantified(False),
+    ("exists_one", True): _exists_one,
+    ("filter", True): _filter,
+    ("map", True): _map,
 }
 """By name, and whether it is called on a value, which is its first argument then."""

@@ -66,7 +66,7 @@ class NodePools:
         same.
 
         Raises:
-            SelectorError: A slice's or device's node selector can't be used.
+            NodeSelectorError: A slice's or device's node selector can't be used.
         """
         if self.inventory.others:
             return _gather(self.inventory, reach, position, node_name, self._rules)

@@ -15,7 +15,7 @@ def parsed(selector: NodeSelector, path: str) -> NodeSelector:
     """``selector``, once it is known to be usable.
 
     Raises:
-        SelectorError: It isn't; names the field below ``path``.
+        NodeSelectorError: It isn't; names the field below ``path``.
     """
     errors = [str(error) for error in selector_errors(selector, path)]
     if errors:
@@ -38,7 +38,7 @@ class Reach:
         """Return whether ``selector`` matches the node at ``position``.
 
         Raises:
-            SelectorError: The selector can't be used.
+            NodeSelectorError: The selector can't be used.
         """
         known = self._masks.get(id(selector))
         if known is None:
@@ -52,7 +52,7 @@ class Reach:
         """Return whether the node at ``position`` is the one named, one of all, or selected, in this order.
 
         Raises:
-            SelectorError: The selector can't be used.
+            NodeSelectorError: The selector can't be used.
         """
         if node_name:
             return self.names[position] == node_name

@@ -31,8 +31,7 @@ from mooring.plugins.dynamic_resources.search.constraints import (
     constraint_of,
     is_kept_away,
 )
-from mooring.plugins.dynamic_resources.search.device_equivalence import DeviceEquivalence
-from mooring.plugins.dynamic_resources.search.device_facts import DeviceFacts
+from mooring.plugins.dynamic_resources.search.device_facts import DeviceEquivalence, DeviceFacts
 from mooring.plugins.dynamic_resources.search.feasibility_bounds import FeasibilityBounds
 
 MAX_DEVICES = 32
@@ -107,7 +106,7 @@ class DeviceSearch:
             AllocationError: Something is wrong with a claim.
             EvaluationError: A selector failed on a device.
             InvalidPoolsError: Nothing was found, and not all pools could be searched.
-            SelectorError: A device's node selector can't be used.
+            NodeSelectorError: A device's node selector can't be used.
         """
         for claim in self.claims:
             missing = asked_though_off(claim, self.rules)
