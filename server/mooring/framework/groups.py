@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, overload
+from typing import Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -239,7 +239,35 @@ class GroupOnly(ABC):
         """Return why ``pod`` can't be placed by itself; "" when it can."""
 
 
-class PlacementColumns(Sequence[GroupPlacement]):
+T = TypeVar("T")
+
+
+class MadeOnUse(Sequence[T]):
+    """A sequence whose entries are made when they are read."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def made(self, at: int) -> T:
+        """Return the entry at this index.
+
+        Raises:
+            IndexError: There is none.
+        """
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        if isinstance(at, slice):
+            return [self.made(one) for one in range(*at.indices(len(self)))]
+        return self.made(at)
+
+
+class PlacementColumns(MadeOnUse[GroupPlacement]):
     """Placements as stretches of one column of nodes, which is made once where they are.
 
     Attributes:
@@ -259,17 +287,11 @@ class PlacementColumns(Sequence[GroupPlacement]):
     def __len__(self) -> int:
         return len(self._each)
 
-    @overload
-    def __getitem__(self, at: int) -> GroupPlacement: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[GroupPlacement]: ...
-
-    def __getitem__(self, at: int | slice) -> GroupPlacement | Sequence[GroupPlacement]:
+    def made(self, at: int) -> GroupPlacement:
         return self._each[at]
 
 
-class AssignedEverywhere(Sequence[PodGroupAssignments]):
+class AssignedEverywhere(MadeOnUse[PodGroupAssignments]):
     """The assignments of a group whose pods all get a node in every placement. Each is made when it is
     read, which PlacementScore in the tree doesn't do.
 
@@ -294,13 +316,5 @@ class AssignedEverywhere(Sequence[PodGroupAssignments]):
     def __len__(self) -> int:
         return len(self.placements)
 
-    @overload
-    def __getitem__(self, at: int) -> PodGroupAssignments: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[PodGroupAssignments]: ...
-
-    def __getitem__(self, at: int | slice) -> PodGroupAssignments | Sequence[PodGroupAssignments]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+    def made(self, at: int) -> PodGroupAssignments:
         return PodGroupAssignments(self.placements[at], self.snapshot, self.pods, self._node_names(at))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import overload
 
 import msgspec
 import numpy as np
 
 from mooring.framework import SUCCESS, CycleState, Int32s, Status
+from mooring.framework.groups import MadeOnUse
 from mooring.runtime.cycle.evaluation import Evaluation
 
 
@@ -113,7 +113,7 @@ class ChoiceColumns(msgspec.Struct):
 
 
 @dataclass(slots=True)
-class PlacedColumns(Sequence[Choice]):
+class PlacedColumns(MadeOnUse[Choice]):
     """The choices of pods that were assumed one after the other; every list has one entry per pod.
 
     Attributes:
@@ -140,15 +140,7 @@ class PlacedColumns(Sequence[Choice]):
         )
         return map(Choice, *columns)
 
-    @overload
-    def __getitem__(self, at: int) -> Choice: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Choice]: ...
-
-    def __getitem__(self, at: int | slice) -> Choice | Sequence[Choice]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+    def made(self, at: int) -> Choice:
         return _choice_at(self, at, self.versions[at], self.sources[at])
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeGuard, overload
+from typing import TypeGuard
 
 from msgspec import structs
 
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
-from mooring.framework.groups import AssignedEverywhere, PlacementColumns
+from mooring.framework.groups import AssignedEverywhere, MadeOnUse, PlacementColumns
 from mooring.framework.objects import PodGroup
 from mooring.framework.preemption import Candidate
 from mooring.framework.view import Snapshot
@@ -54,7 +54,7 @@ class GroupMember:
         return "" if self.choice is None else self.choice.node_name or ""
 
 
-class PlacedMembers(Sequence[GroupMember]):
+class PlacedMembers(MadeOnUse[GroupMember]):
     """All pods of a group, each with a node that it got without an evaluation in full.
 
     A placement that isn't taken is hardly ever read, so all of it is made on first use.
@@ -76,19 +76,11 @@ class PlacedMembers(Sequence[GroupMember]):
     def __len__(self) -> int:
         return len(self.pods)
 
-    @overload
-    def __getitem__(self, at: int) -> GroupMember: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[GroupMember]: ...
-
-    def __getitem__(self, at: int | slice) -> GroupMember | Sequence[GroupMember]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+    def made(self, at: int) -> GroupMember:
         return GroupMember(self.pods[at], self.found.choice(at), SUCCESS, "")
 
 
-class NodeNames(Sequence[str]):
+class NodeNames(MadeOnUse[str]):
     """The nodes of all pods of a group, by name."""
 
     def __init__(self, members: PlacedMembers) -> None:
@@ -97,13 +89,7 @@ class NodeNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self._members)
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+    def made(self, at: int) -> str:
         return self._members.found.names[at]
 
 
@@ -132,7 +118,7 @@ class TriedPlacement:
         return len(members) if placed_all(members) else sum(bool(member.node_name) for member in members)
 
 
-class TriedEverywhere(Sequence[TriedPlacement]):
+class TriedEverywhere(MadeOnUse[TriedPlacement]):
     """Placements in which all pods of a group got nodes without an evaluation in full.
 
     One that isn't taken is hardly ever read, so each is made on first use.
@@ -153,15 +139,7 @@ class TriedEverywhere(Sequence[TriedPlacement]):
     def __len__(self) -> int:
         return len(self.placements)
 
-    @overload
-    def __getitem__(self, at: int) -> TriedPlacement: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[TriedPlacement]: ...
-
-    def __getitem__(self, at: int | slice) -> TriedPlacement | Sequence[TriedPlacement]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+    def made(self, at: int) -> TriedPlacement:
         made = self._made.get(at)
         if made is None:
             members = PlacedMembers(self.pods, partial(self._found.columns, at))
