@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import calcsize
 from sys import byteorder
+from threading import RLock
 
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import STALE_VALUES, LabelColumn, LabelColumns, grown
+from mooring.framework.columns import STALE_VALUES, LabelColumn, LabelColumns, copied, grown
 from mooring.framework.pod_classes import NO_CLASS, PLACE, TERMINATING, ClassKey, PodClasses, labels_of_class
 
 _FIRST_ROOM = 16
@@ -38,17 +39,7 @@ class ClassWriter:
         """Return an independent writer of a copy."""
         old = self.classes
         with old.lock:
-            twin = ClassWriter(
-                PodClasses(
-                    numbers=old.numbers.copy(),
-                    namespaces=old.namespaces.copy(),
-                    terminating=old.terminating.copy(),
-                    label_columns=LabelColumns(old.label_columns),
-                    placed=old.placed.copy(),
-                    uids=old.uids.copy(),
-                    places=old.places.copy(),
-                )
-            )
+            twin = ClassWriter(copied(old, lock=RLock(), label_columns=LabelColumns(old.label_columns)))
             twin._columns = self._columns.fork(twin.classes.label_columns)
         twin._sizes = self._sizes.copy()
         twin._free_numbers = self._free_numbers.copy()

@@ -6,13 +6,14 @@ import heapq
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from threading import RLock
 
 import numpy as np
 from msgspec.structs import replace
 
 from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import STALE_VALUES, LabelColumns, grown, wrapped
+from mooring.framework.columns import STALE_VALUES, LabelColumns, copied, grown, wrapped
 from mooring.framework.memory import share_of_memory
 from mooring.framework.node_table import FIXED_RESOURCES, PODS_ROW, NodeTable
 from mooring.framework.objects import Node, Taint
@@ -53,36 +54,8 @@ class NodeWriter:
 
     def fork(self) -> NodeWriter:
         """Return an independent writer of a copy of the table."""
-        old = self.table
-        twin = NodeWriter(
-            NodeTable(
-                epoch=old.epoch,
-                first_epoch=old.first_epoch,
-                row_epoch=old.row_epoch.copy(),
-                names=old.names.copy(),
-                index=old.index.copy(),
-                nodes=old.nodes.copy(),
-                alive=old.alive.copy(),
-                resource_index=old.resource_index.copy(),
-                allocatable=old.allocatable.copy(),
-                requested=old.requested.copy(),
-                non_zero_requested=old.non_zero_requested.copy(),
-                unschedulable=old.unschedulable.copy(),
-                taint_set=old.taint_set.copy(),
-                taint_sets=old.taint_sets.copy(),
-                volumes_version=old.volumes_version.copy(),
-                storage_version=old.storage_version.copy(),
-                volume_changes=old.volume_changes.copy(),
-                row_version=old.row_version.copy(),
-                ports=old.ports.copy(),
-                image_set=old.image_set.copy(),
-                image_set_nodes=old.image_set_nodes.copy(),
-                images=old.images.copy(),
-                version_but_images=old.version_but_images,
-                label_keys=old.label_keys,
-                label_columns=LabelColumns({key: column.copy() for key, column in old.label_columns.items()}),
-            )
-        )
+        labels = {key: column.copy() for key, column in self.table.label_columns.items()}
+        twin = NodeWriter(copied(self.table, lock=RLock(), label_columns=LabelColumns(labels)))
         twin._free = self._free.copy()
         twin._taint_numbers, twin._free_taints = self._taint_numbers.copy(), self._free_taints.copy()
         twin._ports = self._ports.fork(twin.table.ports)

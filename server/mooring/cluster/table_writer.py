@@ -16,6 +16,7 @@ from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.shared_values import SharedValues, add_to, discard_from
 from mooring.cluster.volume_writer import VolumeWriter
+from mooring.framework.columns import copied
 from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import Measurement, Node, Object
 from mooring.framework.pod_affinity import AffinityKey
@@ -73,21 +74,8 @@ class TableWriter:
 
     def fork(self) -> TableWriter:
         """Return an independent writer of a copy of the tables."""
-        old, classes = self.pods, self._classes.fork()
-        pods = PodTable(
-            old.records.copy(),
-            old.with_storage.copy(),
-            old.claim_users.copy(),
-            old.ephemeral_users.copy(),
-            old.priorities.copy(),
-            classes.classes,
-            old.affinities.copy(),
-            old.selected_keys,
-            old.nominated.copy(),
-            old.groups.copy(),
-            old.pending_count,
-            old.assumed_count,
-        )
+        classes = self._classes.fork()
+        pods = copied(self.pods, classes=classes.classes)
         twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
         twin._classes = classes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from mooring.kernels.arrays import ABSENT, Bools, Int32s
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+TableT = TypeVar("TableT", bound=Any)
 
 MAX_LABEL_COLUMNS = 64
 """At most this many label keys of a table have a column: users that create pods select the keys, and each
@@ -30,6 +32,16 @@ def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
     larger = np.zeros((*array.shape[:-1], length), array.dtype)
     larger[..., : array.shape[-1]] = array
     return larger
+
+
+def copied(table: TableT, **others: Any) -> TableT:
+    """Return a dataclass like ``table``, with ``others`` and with copies of its arrays, lists and dicts."""
+    copies = {}
+    for each in fields(table):
+        part = getattr(table, each.name)
+        if each.init and each.name not in others and hasattr(part, "copy"):
+            copies[each.name] = part.copy()
+    return replace(table, **copies, **others)
 
 
 def wrapped(amount: int) -> int:
