@@ -92,8 +92,8 @@ class Looking:
                 look(some)
 
     def _one_by_one(self, rows: Int32s) -> None:
-        names, batch = self._search.nodes.snapshot.nodes.names, rows.tolist()
-        self._known.put(batch, self._search.on_nodes([names[row] for row in batch]))
+        names = self._search.nodes.snapshot.nodes.names
+        self._known.put(rows, self._search.on_nodes([names[row] for row in rows.tolist()]))
 
     def _at_once(self, rows: Int32s) -> None:
         search, sums = self._search, self._sums

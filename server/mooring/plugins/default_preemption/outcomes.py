@@ -152,6 +152,15 @@ class KnownOutcomes:
             if code >= REJECTED
         }
 
+    def put(self, rows: Int32s, outcomes: Sequence[Outcome]) -> None:
+        """Take in what the search found on ``rows`` (int32[K])."""
+        costs = np.zeros((COSTS, len(rows)))
+        for at, outcome in enumerate(outcomes):
+            if isinstance(outcome, Candidate):
+                costs[:, at] = cost_of(outcome)
+        stays = map(self._stays, rows.tolist(), outcomes)
+        self.put_found(rows, outcomes, costs, ~np.fromiter(stays, np.bool_, len(rows)))
+
     def put_found(self, rows: Int32s, outcomes: Sequence[Outcome], costs: Float64s, passing: Bools) -> None:
         """As ``put``; ``costs`` (float64[6, K]) are those of candidates, and the outcomes of the rows
         ``passing`` (bool[K]) may be different later.
@@ -172,35 +181,16 @@ class KnownOutcomes:
         self._passing += rows[passing].tolist()
         columns.statuses = list(numbers)
 
-    def put(self, rows: Sequence[int], outcomes: Sequence[Outcome]) -> None:
-        """Take in what the search found on ``rows``."""
-        columns = self._columns
-        numbers = {status: number for number, status in enumerate(columns.statuses, REJECTED)}
-        for row, outcome in zip(rows, outcomes, strict=True):
-            if isinstance(outcome, Status):
-                columns.codes[row] = numbers.setdefault(outcome, REJECTED + len(numbers))
-            else:
-                columns.codes[row] = VIOLATING if outcome.violations else CANDIDATE
-                columns.candidates[row] = outcome
-                columns.costs[:, row] = cost_of(outcome)
-                columns.bytes += _CANDIDATE_BYTES + len(outcome.victims) * _VICTIM_BYTES
-            columns.versions[row] = self._versions[row]
-            if not self._stays(row, outcome):
-                self._passing.append(row)
-        columns.statuses = list(numbers)
-
     def lasting(self) -> Columns:
         """Return all that stays true later. The search is over then."""
         self._columns.versions[self._passing] = _NEVER
         return self._columns
 
     def _stays(self, row: int, outcome: Outcome) -> bool:
-        """Return whether the outcome is the same later. Failures may end, a group's pods may be preempted
+        """Return whether the outcome, if it's no failure, is the same later. A group's pods may be preempted
         with new ones on other nodes, and if only some pods have started, the clock decides which is oldest.
         """
         records = tuple(self._snapshot.pods.records_on(row))
         if any(record.kind.base.template.group is not None for record in records):
             return False
-        if isinstance(outcome, Status):
-            return outcome.code is not Code.ERROR
-        return len({record.start_time is None for record in records}) < 2
+        return isinstance(outcome, Status) or len({record.start_time is None for record in records}) < 2
