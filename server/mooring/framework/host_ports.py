@@ -18,6 +18,11 @@ class HostPort:
     port: int
     host_ip: str
 
+    def collides_with(self, other: HostPort) -> bool:
+        """Return whether one node can't have both."""
+        same = (self.protocol, self.port) == (other.protocol, other.port)
+        return same and (self.host_ip == other.host_ip or ANY_ADDRESS in (self.host_ip, other.host_ip))
+
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     """Return the host ports of containers and sidecars (``GetHostPorts`` in pkg/scheduler/util/utils.go)."""

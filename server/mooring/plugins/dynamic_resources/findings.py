@@ -17,7 +17,7 @@ from mooring.framework import (
 )
 from mooring.framework.findings import shared
 from mooring.framework.objects import ResourceClaim
-from mooring.framework.quantity import parse_quantity
+from mooring.framework.quantity import NANO, parse_quantity
 from mooring.framework.resources import amount
 from mooring.plugins.dynamic_resources.cel.values import EvaluationError
 from mooring.plugins.dynamic_resources.claims_state import ClaimsState
@@ -29,7 +29,6 @@ from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceCh
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.constraints import is_kept_away
 
-_NANO = 10**9
 _NEAREST_FIRST = (
     ReasonCode.DEVICE_CAPACITY_SHORT,
     ReasonCode.DEVICE_COUNTERS_SHORT,
@@ -152,7 +151,7 @@ class _Devices:
             for (counters, name), needed in candidate.counters.items():
                 have, limit = left.get((counters, name), 0), pool.counters.get((counters, name), 0)
                 if have < needed:
-                    amounts = Amounts(needed // _NANO, (limit - have) // _NANO, limit // _NANO)
+                    amounts = Amounts(needed // NANO, (limit - have) // NANO, limit // NANO)
                     said = f"{named} needs {amounts.asked} of counter {counters}/{name}"
                     said += f", {amounts.free} of {amounts.limit} left"
                     return ReasonCode.DEVICE_COUNTERS_SHORT, said, amounts
@@ -178,7 +177,7 @@ class _Devices:
             if left is None or left >= asked:
                 continue
             limit = parse_quantity(candidate.device.capacity[name].value)
-            amounts = Amounts(asked // _NANO, (limit - left) // _NANO, limit // _NANO)
+            amounts = Amounts(asked // NANO, (limit - left) // NANO, limit // NANO)
             free, whole = amount(name, amounts.free), amount(name, amounts.limit)
             said = f"{name} {amount(name, amounts.asked)} needed, {free} of {whole} left on "
             said += candidate.id.device

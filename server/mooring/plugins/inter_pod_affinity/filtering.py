@@ -121,7 +121,7 @@ class AffinityCounts(FilterCounts):
         if not self.near:
             return
         least = int(bool(self.wanted))
-        if not least and not self._may_be_first:
+        if not least and not self.may_be_first:
             totals[:] = REJECTED
             return
         for key in dict.fromkeys([term.topology_key for term in self.near]):
@@ -129,7 +129,7 @@ class AffinityCounts(FilterCounts):
             limit(wanted.topology.ids, wanted.counts, totals, least=least, outside=False)
 
     @property
-    def _may_be_first(self) -> bool:
+    def may_be_first(self) -> bool:
         """Whether the pod is one of those that it wants near."""
         meta = self.pod.metadata
         return all(term.matches(meta.namespace, meta.labels) for term in self.near)
@@ -140,7 +140,7 @@ class AffinityCounts(FilterCounts):
         if self.wanted:
             found = [self.wanted[key].any_at(nodes) for key in topologies]
         else:
-            if not self._may_be_first:
+            if not self.may_be_first:
                 return np.zeros(len(nodes), np.bool_)
             found = [nodes.take(topology.ids) != ABSENT for topology in topologies.values()]
         near: Bools = np.logical_and.reduce(found)

@@ -43,7 +43,7 @@ class _Near:
 
     def __call__(self) -> Iterator[Finding]:
         terms = list(zip(self._counts.near, self._written, strict=False))
-        first = bool(terms) and not self._counts.wanted and self._may_be_first()
+        first = bool(terms) and not self._counts.wanted and self._counts.may_be_first
         for own, term in terms:
             if self._counts.topologies[own.topology_key].ids[self._row] == ABSENT:
                 yield _finding(
@@ -58,10 +58,6 @@ class _Near:
             yield from self._elsewhere(terms)
         elif terms:
             yield from self._nowhere(terms)
-
-    def _may_be_first(self) -> bool:
-        meta = self._counts.pod.metadata
-        return all(term.matches(meta.namespace, meta.labels) for term in self._counts.near)
 
     def _elsewhere(self, terms: Sequence[tuple[OwnTerm, PodAffinityTerm]]) -> Iterator[Finding]:
         for own, term in terms:

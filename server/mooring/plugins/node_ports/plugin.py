@@ -98,7 +98,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
             users = [
                 pod_holder(record, note="" if each == wanted else _written(each))
                 for each, record in ports
-                if _collide(wanted, each)
+                if wanted.collides_with(each)
             ]
             if users:
                 finding = Finding(
@@ -112,11 +112,6 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
                 )
                 found.append(finding.held_by(users))
         return found
-
-
-def _collide(one: HostPort, other: HostPort) -> bool:
-    same = (one.protocol, one.port) == (other.protocol, other.port)
-    return same and (one.host_ip == other.host_ip or ANY_ADDRESS in (one.host_ip, other.host_ip))
 
 
 def _written(port: HostPort) -> str:

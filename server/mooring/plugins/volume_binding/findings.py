@@ -25,7 +25,7 @@ from mooring.framework.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from mooring.framework.quantity import parse_quantity, units
+from mooring.framework.quantity import NANO, parse_quantity, units
 from mooring.framework.resources import MEMORY
 from mooring.framework.resources import amount as amount_text
 from mooring.framework.view import one_node
@@ -39,14 +39,11 @@ from mooring.framework.volume_matching import (
     size_of,
 )
 from mooring.plugins.claim_findings import volume_missing
-from mooring.plugins.claims import claim_key
 from mooring.plugins.node_affinity.findings import condition_text
 from mooring.plugins.volume_binding.affinity import reached_from, reaches, required_of, selects
 from mooring.plugins.volume_binding.matching import Matching
 from mooring.plugins.volume_binding.pod_claims import PodClaims
 from mooring.plugins.volume_binding.unbound import SELECTED_NODE, can_be_made, largest_volume
-
-_NANO = 10**9
 
 
 def claims_without_volumes(
@@ -76,7 +73,7 @@ def claims_without_volumes(
         return
     matched = shared(state, _Matched, partial(_Matched, free, nodes, with_classes))
     for claim in matched.unserved(node):
-        volumes = shared(state, (_ClassVolumes, claim_key(claim)), partial(_ClassVolumes, claim, nodes))
+        volumes = shared(state, (_ClassVolumes, claim.metadata.key), partial(_ClassVolumes, claim, nodes))
         why = volumes.why_none(node, matched.given(node))
         yield from _not_made(state, claim, why, nodes, view)
 
@@ -94,7 +91,7 @@ def _out_of_reach(
     return Finding(
         ReasonCode.VOLUME_NODE_AFFINITY,
         name,
-        f"volume {name} of claim {claim_key(claim)} is for nodes with {asked}, but the node has {present}",
+        f"volume {name} of claim {claim.metadata.key} is for nodes with {asked}, but the node has {present}",
         asked=asked,
         present=present,
         pod_change="use a claim whose volume the node reaches",
@@ -105,8 +102,8 @@ def _out_of_reach(
 def _made_elsewhere(claim: PersistentVolumeClaim, selected: str) -> Finding:
     return Finding(
         ReasonCode.VOLUME_NOT_AVAILABLE,
-        claim_key(claim),
-        f"the volume of claim {claim_key(claim)} is being made for node {selected}",
+        claim.metadata.key,
+        f"the volume of claim {claim.metadata.key} is being made for node {selected}",
         asked=_wanted(claim),
         present=selected,
         node_change=f"remove the annotation {SELECTED_NODE} of the claim",
@@ -119,7 +116,7 @@ def _not_made(
     """Yield why no volume is made for a claim on the only node of ``view``; nothing if one can be made."""
     at = nodes.position(view.names[0])
     find = partial(can_be_made, claim, nodes.view)
-    possible, room = (bool(each[at]) for each in shared(state, (can_be_made, claim_key(claim)), find))
+    possible, room = (bool(each[at]) for each in shared(state, (can_be_made, claim.metadata.key), find))
     name = class_of_claim(claim)
     kind = view.snapshot.objects.get(StorageClass, name)
     if kind is None or (possible and room):
@@ -130,7 +127,7 @@ def _not_made(
     said = f"class {name} has no provisioner"
     if kind.provisioner not in ("", NO_PROVISIONER):
         said = f"class {name} makes volumes only in {_topologies(kind)}"
-    key, wanted = claim_key(claim), _wanted(claim)
+    key, wanted = claim.metadata.key, _wanted(claim)
     yield Finding(
         ReasonCode.VOLUME_NOT_AVAILABLE,
         key,
@@ -148,7 +145,7 @@ def _exhausted(claim: PersistentVolumeClaim, kind: StorageClass, view: NodeView)
         for report in view.snapshot.objects.all(CSIStorageCapacity)
         if report.storage_class_name == name and selects(report.node_topology, view).all()
     ]
-    asked, largest = size_of(claim.spec.resources.requests) // _NANO, max(sizes, default=0)
+    asked, largest = size_of(claim.spec.resources.requests) // NANO, max(sizes, default=0)
     fits = amount_text(MEMORY, max(largest, 0))
     found = f"the largest volume that {driver} can make for the node has {fits}"
     if not sizes:
@@ -156,7 +153,7 @@ def _exhausted(claim: PersistentVolumeClaim, kind: StorageClass, view: NodeView)
     return Finding(
         ReasonCode.STORAGE_EXHAUSTED,
         name,
-        f"claim {claim_key(claim)} needs {amount_text(MEMORY, asked)} of class {name}, but {found}",
+        f"claim {claim.metadata.key} needs {amount_text(MEMORY, asked)} of class {name}, but {found}",
         asked=amount_text(MEMORY, asked),
         present=fits if sizes else "",
         amounts=Amounts(asked, 0, max(largest, 0)),
@@ -290,6 +287,6 @@ def _fault_in_reach(volume: PersistentVolume, claim: PersistentVolumeClaim) -> s
             (spec.volume_attributes_class_name or "") != (wanted.volume_attributes_class_name or ""),
             "has other attributes",
         ),
-        (size < size_of(wanted.resources.requests), f"has only {amount_text(MEMORY, size // _NANO)}"),
+        (size < size_of(wanted.resources.requests), f"has only {amount_text(MEMORY, size // NANO)}"),
     )
     return next((text for fails, text in faults if fails), "")
