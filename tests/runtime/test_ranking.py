@@ -32,8 +32,6 @@ def check(found: Ranking, expected: list[int]) -> None:
     top = max(expected)
     leaders = [row for row, total in enumerate(expected) if total == top != REJECTED]
     assert (found.top, found.ties) == (top, len(leaders))
-    if leaders:
-        assert found.leaders().tolist() == leaders
 
 
 @examples(400)
@@ -72,4 +70,5 @@ def test_the_leaders_are_those_of_all_totals(
             check(*pairs[-1])
         for found, expected in pairs:
             check(found, expected)
-            assert [found.leader(at) for at in range(found.ties)] == found.leaders()[: found.ties].tolist()
+            leaders = [row for row, total in enumerate(expected) if total == found.top]
+            assert [found.leader(at) for at in range(found.ties)] == leaders[: found.ties]

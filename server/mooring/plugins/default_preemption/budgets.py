@@ -6,7 +6,7 @@ Mirrors ``FilterVictimsWithPDBViolation`` in ``framework/preemption/util.go``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from mooring.framework import KubeVersion, Pod
 from mooring.framework.disruption_budgets import DisruptionBudgets, matcher_of
@@ -29,17 +29,14 @@ class Budgets:
         """Return the budgets that protect pods of ``template``; none protects a pod without labels."""
         return self._budgets.guarding(template) if template.metadata.labels else []
 
-    def protected_first(
-        self, units: Iterable[VictimUnit], count: Callable[[Iterable[bool]], int] = sum
-    ) -> list[tuple[VictimUnit, int]]:
+    def protected_first(self, units: Iterable[VictimUnit]) -> list[tuple[VictimUnit, int]]:
         """Return ``units``, first those with an eviction that violates a budget, each with its violations.
 
         One pod after another uses up what the budgets allow, so the order counts; either sort keeps it. Since
-        Kubernetes 1.37 a pod uses up no further budgets after the first that it violates. With ``any`` as
-        ``count`` the pods of a unit use up nothing after the first protected one.
+        Kubernetes 1.37 a pod uses up no further budgets after the first that it violates.
         """
         used: Counter[tuple[str, str]] = Counter()
-        counted = [(unit, count(self.violates(pod, used) for pod in unit.pods)) for unit in units]
+        counted = [(unit, sum(self.violates(pod, used) for pod in unit.pods)) for unit in units]
         return sorted(counted, key=lambda pair: not pair[1])
 
     def violates(self, pod: Pod, used: Counter[tuple[str, str]]) -> bool:

@@ -206,9 +206,9 @@ class PluginCalls:
         for enabled in plugins:
             self.pass_over(enabled.name, point, count)
 
-    def point(self, point: str, count: int = 1) -> PointTimer:
-        """Return what measures an extension point, for ``count`` pods together."""
-        return PointTimer(point, self._profile, self._observer, count)
+    def point(self, point: str) -> PointTimer:
+        """Return what measures an extension point."""
+        return PointTimer(point, self._profile, self._observer)
 
     def placements_generated(self, count: int) -> None:
         """Count the placements that were found for a pod group."""
@@ -250,13 +250,12 @@ class PointTimer:
         status: The point's status; set by the block when it isn't Success.
     """
 
-    __slots__ = ("_began", "_count", "_observer", "_point", "_profile", "status")
+    __slots__ = ("_began", "_observer", "_point", "_profile", "status")
 
-    def __init__(self, point: str, profile: str, observer: Observer, count: int = 1) -> None:
+    def __init__(self, point: str, profile: str, observer: Observer) -> None:
         self._point = point
         self._profile = profile
         self._observer = observer
-        self._count = count
         self._began = time.perf_counter()
         self.status = Code.SUCCESS
 
@@ -266,9 +265,9 @@ class PointTimer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        seconds = (time.perf_counter() - self._began) / self._count
+        seconds = time.perf_counter() - self._began
         status = Code.ERROR if isinstance(error, MooringError) else self.status
-        self._observer.point_duration(self._point, status.label, self._profile, seconds, self._count)
+        self._observer.point_duration(self._point, status.label, self._profile, seconds)
 
 
 class PluginAccess:

@@ -89,10 +89,6 @@ class Ranking:
             position -= count
         raise IndexError(position)
 
-    def leaders(self) -> Int32s:
-        """int32[ties]: all leaders, in row order."""
-        return np.flatnonzero(self.totals == self.top).astype(np.int32)
-
     def _use(self, totals: Int32s) -> None:
         self.totals = totals
         self._values = totals.data
