@@ -25,6 +25,12 @@ from mooring.kernels.arrays import Bools
 
 _SMALLEST_CAPACITY = 16
 
+_COLUMNS = (
+    *("row_epoch", "allocatable", "requested", "non_zero_requested", "unschedulable", "taint_set"),
+    *("image_set", "volumes_version", "storage_version", "row_version"),
+)
+"""The columns of the table by row, but for ``alive`` and those of labels."""
+
 MAX_NODE_RESOURCES = 256
 """At most this many resources of one node count: each has a column over all nodes."""
 
@@ -227,16 +233,8 @@ class NodeWriter:
         old = table.capacity
         self._own_names().extend([""] * (capacity - old))
         table.nodes.extend([None] * (capacity - old))
-        table.row_epoch = grown(table.row_epoch, capacity)
-        table.allocatable = grown(table.allocatable, capacity)
-        table.requested = grown(table.requested, capacity)
-        table.non_zero_requested = grown(table.non_zero_requested, capacity)
-        table.unschedulable = grown(table.unschedulable, capacity)
-        table.taint_set = grown(table.taint_set, capacity)
-        table.image_set = grown(table.image_set, capacity)
-        table.volumes_version = grown(table.volumes_version, capacity)
-        table.storage_version = grown(table.storage_version, capacity)
-        table.row_version = grown(table.row_version, capacity)
+        for name in _COLUMNS:
+            setattr(table, name, grown(getattr(table, name), capacity))
         self._view()
         for column in table.label_columns.values():
             column.grow(capacity)
