@@ -30,7 +30,7 @@ class DisruptionBudgets:
     def violated_by(self, pods: Iterable[Pod]) -> tuple[str, ...]:
         """Return the budgets that don't allow all these pods to go, as ``namespace/name``, sorted."""
         going = Counter(
-            f"{budget.metadata.namespace}/{budget.metadata.name}"
+            budget.metadata.key
             for pod in pods
             for budget in self.guarding(pod)
             if pod.metadata.name not in budget.status.disrupted_pods

@@ -13,7 +13,7 @@ from mooring.framework.volume_matching import (
     WAIT_FOR_FIRST_CONSUMER,
     class_of_claim,
 )
-from mooring.plugins.claims import claim_key, claim_name
+from mooring.plugins.claims import claim_name
 
 
 def claim_faults(state: CycleState, pod: Pod) -> list[Finding]:
@@ -52,7 +52,7 @@ def volume_missing(claim: PersistentVolumeClaim) -> Finding:
     return Finding(
         ReasonCode.VOLUME_MISSING,
         bound_to,
-        f"claim {claim_key(claim)} is bound to volume {bound_to}, which does not exist",
+        f"claim {claim.metadata.key} is bound to volume {bound_to}, which does not exist",
         asked=bound_to,
         pod_change="use another claim",
         node_change=f"restore the volume {bound_to}",
@@ -60,7 +60,7 @@ def volume_missing(claim: PersistentVolumeClaim) -> Finding:
 
 
 def _unbound(claim: PersistentVolumeClaim, objects: ObjectTable) -> Iterator[Finding]:
-    class_name, key = class_of_claim(claim), claim_key(claim)
+    class_name, key = class_of_claim(claim), claim.metadata.key
     found = objects.get(StorageClass, class_name)
     if found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
         return

@@ -28,11 +28,6 @@ def claim_name(pod: Pod, volume: Volume) -> str | None:
     return None
 
 
-def claim_key(claim: PersistentVolumeClaim) -> str:
-    """Return NAMESPACE/NAME of the claim."""
-    return f"{claim.metadata.namespace}/{claim.metadata.name}"
-
-
 def is_made_for(claim: PersistentVolumeClaim, pod: Pod) -> bool:
     """Return whether the pod controls the claim, as it must for an ephemeral volume."""
     if claim.metadata.namespace != pod.metadata.namespace:
@@ -43,7 +38,7 @@ def is_made_for(claim: PersistentVolumeClaim, pod: Pod) -> bool:
 
 def not_made_for(claim: PersistentVolumeClaim, pod: Pod) -> str:
     """Return the reason for an ephemeral volume's claim that the pod doesn't control."""
-    return f"PVC {claim_key(claim)} was not created for pod {pod.key} (pod is not owner)"
+    return f"PVC {claim.metadata.key} was not created for pod {pod.key} (pod is not owner)"
 
 
 def not_found(resource: str, name: str) -> str:

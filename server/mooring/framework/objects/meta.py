@@ -67,6 +67,11 @@ class ObjectMeta(Object, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
 
     @property
+    def key(self) -> str:
+        """``namespace/name`` of a namespaced object, for people and logs; the identity is ``uid``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
     def controller(self) -> OwnerReference | None:
         """The owner that manages the object; None without one."""
         return next((owner for owner in self.owner_references if owner.controller), None)

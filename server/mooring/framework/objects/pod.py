@@ -233,7 +233,7 @@ class Pod(Object, frozen=True):
     @property
     def key(self) -> str:
         """``namespace/name``, for people and logs; the identity is ``metadata.uid``."""
-        return f"{self.metadata.namespace}/{self.metadata.name}"
+        return self.metadata.key
 
     @property
     def priority(self) -> int:

@@ -11,7 +11,7 @@ from mooring.framework.pod_table import PodRecord
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.reason_codes import code_of
 from mooring.framework.resources import amount
-from mooring.plugins.default_preemption.importance import cost_of, priority_of
+from mooring.plugins.default_preemption.importance import cost_of
 from mooring.plugins.default_preemption.units import VictimUnits
 
 _NAMED = 3
@@ -51,7 +51,7 @@ class PreemptionFindings:
         self._nodes = nodes
         self._units = units
         self._rules = rules
-        self._priority = priority_of(pod)
+        self._priority = pod.priority
 
     def of(self, found: Preemption, picked: str) -> Iterator[tuple[str, Finding]]:
         """Yield the findings about each searched node, by its name.
@@ -146,7 +146,7 @@ def _dearer(candidate: Candidate, best: Candidate) -> Finding:
     difference = _difference(candidate, best)
     said = f"{best.node_name} is cleared instead: {difference}"
     victims = [
-        Holder(HolderKind.POD, each.key, None, f"priority {priority_of(each)}") for each in candidate.victims
+        Holder(HolderKind.POD, each.key, None, f"priority {each.priority}") for each in candidate.victims
     ]
     finding = Finding(ReasonCode.PREEMPTION_COSTS_MORE, best.node_name, said, present=difference)
     return finding.held_by(victims)

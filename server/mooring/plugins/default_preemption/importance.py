@@ -22,11 +22,6 @@ OFFSET = 2**31
 """Added to each priority, so that two negative ones are not better than one."""
 
 
-def priority_of(pod: Pod) -> int:
-    """Return the pod's priority; 0 when it has none."""
-    return pod.spec.priority or 0
-
-
 def cheapest(costs: Float64s, now: float) -> Int64s:
     """int64[B]: the candidates that cost least, all equally good; ``costs`` (float64[6, K]) are as
     ``cost_of`` has them.
@@ -51,9 +46,9 @@ def cost_of(candidate: Candidate) -> tuple[float, ...]:
     the epoch, infinite if none has. The last is 1 if one of those has not started, which counts as now.
     Priorities are the pods' own, also of groups.
     """
-    priorities = [priority_of(pod) for pod in candidate.victims]
+    priorities = [pod.priority for pod in candidate.victims]
     first, top = next(iter(priorities), -OFFSET), max(priorities, default=-OFFSET)
-    tops = [pod for pod in candidate.victims if priority_of(pod) == top]
+    tops = [pod for pod in candidate.victims if pod.priority == top]
     started = [started_at(pod, 0.0) for pod in tops if pod.status.start_time is not None]
     total = sum(priority + OFFSET for priority in priorities)
     waiting = len(started) < len(tops) or not tops

@@ -192,7 +192,7 @@ def _devices(count: int) -> str:
 def _held(snapshot: Snapshot) -> Held:
     found: dict[tuple[str, str], dict[str, list[Holder]]] = {}
     for claim in snapshot.objects.all(ResourceClaim):
-        allocation, key = claim.status.allocation, f"{claim.metadata.namespace}/{claim.metadata.name}"
+        allocation, key = claim.status.allocation, claim.metadata.key
         users = ", ".join(each.name for each in claim.status.reserved_for)
         for result in allocation.devices.results if allocation is not None else ():
             note = f"has {result.device}{f', used by {users}' if users else ''}"

@@ -207,7 +207,7 @@ class DynamicResources(
         to_allocate: list[ClaimToAllocate] = []
         for claim in timely(note.claims):
             if not may_use(claim, pod, snapshot):
-                name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+                name = claim.metadata.key
                 return Status.unresolvable(f"resource claim {name} is in the process of being allocated")
             if claim.status.allocation is None:
                 to_allocate.append(to_be_allocated(claim, objects, self._rules))

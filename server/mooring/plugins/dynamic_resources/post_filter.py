@@ -80,7 +80,7 @@ def deallocation_for(unavailable: Iterable[ResourceClaim], pod: Pod) -> Remedy |
     for claim in unavailable:
         users = claim.status.reserved_for
         if not users or (len(users) == 1 and users[0].uid == pod.metadata.uid):
-            said = f"ResourceClaim {_name(claim)} could be deallocated"
+            said = f"ResourceClaim {claim.metadata.key} could be deallocated"
             return Remedy(said, DONE, partial(_deallocate, claim))
     return None
 
@@ -98,7 +98,7 @@ def group_release(
         if all(user.uid == own for user in claim.status.reserved_for):
             said = "deallocation of PodGroup ResourceClaim completed"
             remedy = Remedy(
-                f"ResourceClaim {_name(claim)} could be deallocated", said, partial(_deallocate, claim)
+                f"ResourceClaim {claim.metadata.key} could be deallocated", said, partial(_deallocate, claim)
             )
             return GroupPreemption(Status.unschedulable(said), remedies=(remedy,))
     try:
@@ -110,14 +110,10 @@ def group_release(
         if claim.status.allocation is not None and any(is_group(user, group.key[1]) for user in users):
             said = "ResourceClaim unreserved for PodGroup"
             remedy = Remedy(
-                f"ResourceClaim {_name(claim)} could be unreserved", said, partial(withdraw, claim, own)
+                f"ResourceClaim {claim.metadata.key} could be unreserved", said, partial(withdraw, claim, own)
             )
             return GroupPreemption(Status.unresolvable(said), remedies=(remedy,))
     return None
-
-
-def _name(claim: ResourceClaim) -> str:
-    return f"{claim.metadata.namespace}/{claim.metadata.name}"
 
 
 def _deallocate(claim: ResourceClaim, cluster: ClusterApi) -> None:

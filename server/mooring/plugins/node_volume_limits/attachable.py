@@ -104,7 +104,7 @@ class Attachable:
         storage_class = self._objects.get(StorageClass, class_of_claim(claim))
         if storage_class is None:
             return None
-        handle = f"\0{claim.metadata.namespace}/{claim.metadata.name}"
+        handle = f"\0{claim.metadata.key}"
         kind = BY_PLUGIN.get(storage_class.provisioner)
         if kind is None:
             return storage_class.provisioner, handle

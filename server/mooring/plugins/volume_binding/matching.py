@@ -54,7 +54,7 @@ class Matching:
 
     def _match_one(self, claim: PersistentVolumeClaim) -> Bools:
         if claim.spec.volume_attributes_class_name and not self._with_attributes_classes:
-            key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            key = claim.metadata.key
             raise AttributesClassError(
                 f"claim {key} has a volumeAttributesClassName, and the gate {ATTRIBUTES_CLASS_GATE} is off"
             )

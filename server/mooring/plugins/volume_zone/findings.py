@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from mooring.framework import Finding, NodeInfo, Pod, ReasonCode
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim
 from mooring.framework.view import one_node
-from mooring.plugins.claims import claim_key
 from mooring.plugins.volume_zone.domains import NEW_KEY, domains_of, is_inside
 
 
@@ -28,7 +27,7 @@ def wrong_zones(pod: Pod, node: NodeInfo) -> Iterator[Finding]:
             yield Finding(
                 ReasonCode.VOLUME_ZONE_MISMATCH,
                 volume.metadata.name,
-                f"volume {volume.metadata.name} of claim {claim_key(claim)} is in {asked}, "
+                f"volume {volume.metadata.name} of claim {claim.metadata.key} is in {asked}, "
                 f"but the node has {present}",
                 asked=asked,
                 present=present,

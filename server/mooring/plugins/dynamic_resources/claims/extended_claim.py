@@ -113,7 +113,7 @@ def unmake(claim: ExtendedClaim, pod: Pod, handle: Handle) -> None:
 
 def deletion_of(claim: ResourceClaim) -> Remedy:
     """Return what helps a pod for which ``claim`` was made before: its devices may no longer be right."""
-    name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    name = claim.metadata.key
     return Remedy(f"ResourceClaim {name} could be deleted", DELETED, partial(delete, claim))
 
 

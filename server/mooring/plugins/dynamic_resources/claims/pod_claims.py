@@ -88,7 +88,7 @@ def _check_owner(claim: ResourceClaim, pod: Pod, rules: Rules) -> None:
         ):
             return
         why_not = f"neither Pod nor PodGroup {group} is the owner"
-    name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    name = claim.metadata.key
     raise ClaimError(f"ResourceClaim {name} was not created for {kind} {pod.key} ({why_not})")
 
 
@@ -164,7 +164,7 @@ def to_be_allocated(claim: ResourceClaim, objects: ObjectTable, rules: Rules) ->
     Raises:
         ClaimError: A request asks for nothing that is known, or there is no such class.
     """
-    key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    key = claim.metadata.key
     classes: dict[str, DeviceClass] = {}
     for asked in timely(claim.spec.devices.requests):
         choices = class_names(asked)

@@ -79,7 +79,7 @@ def _write_one(
     *,
     timed: bool,
 ) -> dict[str, Any]:
-    name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    name = claim.metadata.key
     document = cluster.read(target_of(claim))
     if document is None or document["metadata"].get("deletionTimestamp"):
         raise ClaimBindingError(f"claim {name} got deleted in the meantime")
