@@ -47,11 +47,7 @@ class PodKinds:
         self._lately: dict[tuple[int, ClassKey], ref[PodKind]] = {}
 
     def of(self, pod: Pod) -> PodKind:
-        """Return the kind of ``pod``.
-
-        Raises:
-            ResourceError: A quantity can't be used.
-        """
+        """Return the kind of ``pod``; raises ResourceError if a quantity can't be used."""
         template = bare_template_of(pod)
         # It was made just now: nothing is known of it by its identity.
         return self._kind(self._base_of(template), _class_key(template, pod.metadata.labels))

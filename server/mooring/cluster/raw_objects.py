@@ -89,11 +89,7 @@ class RawObjects:
         return data if known.spec.node_name == node_name else _placed(data, node_name)
 
     def node(self, name: str) -> bytes:
-        """Return the node of that name.
-
-        Raises:
-            NotFoundError: It is gone (NODE_NOT_FOUND).
-        """
+        """Return the node of that name; raises NotFoundError if it is gone (NODE_NOT_FOUND)."""
         found = self._kinds["Node"].find_object("", name)
         if found is None:
             raise NotFoundError(f"node {name} is gone; schedule again", reason="NODE_NOT_FOUND", node=name)

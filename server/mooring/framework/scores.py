@@ -10,11 +10,7 @@ class InvalidScoreError(Exception):
 
 
 def checked_score(score: object, node_name: str) -> int:
-    """``score`` when it is an int within int64.
-
-    Raises:
-        InvalidScoreError: It is anything else.
-    """
+    """``score`` when it is an int within int64; raises InvalidScoreError if it is anything else."""
     if isinstance(score, bool) or not isinstance(score, int | np.integer):
         raise InvalidScoreError(f"score of node {node_name!r} is {_shortened(score)}, not an int")
     if not -(2**63) <= score < 2**63:

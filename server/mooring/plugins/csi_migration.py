@@ -75,20 +75,12 @@ def kind_of(source: object) -> InTreeKind | None:
 
 
 def inline_handle(kind: InTreeKind, volume: Volume) -> str:
-    """Return the driver's name for a volume in a pod.
-
-    Raises:
-        TranslationError: It has none.
-    """
+    """Return the driver's name for a volume in a pod; raises TranslationError if it has none."""
     return kind.handle(getattr(volume, kind.field), {})
 
 
 def volume_handle(kind: InTreeKind, volume: PersistentVolume) -> str:
-    """Return the driver's name for a persistent volume.
-
-    Raises:
-        TranslationError: It has none.
-    """
+    """Return the driver's name for a persistent volume; raises TranslationError if it has none."""
     return kind.handle(getattr(volume.spec, kind.field), volume.metadata.labels)
 
 

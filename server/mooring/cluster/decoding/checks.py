@@ -71,11 +71,7 @@ _QUANTITY = frozenset({inspect.StrType, inspect.IntType, inspect.FloatType})
 
 
 def check_quantities(item: msgspec.Struct) -> None:
-    """Read every quantity of ``item`` once.
-
-    Raises:
-        ResourceError: One is malformed; has its path.
-    """
+    """Read every quantity of ``item``; raises ResourceError, which has the path, if one is malformed."""
     find = _finder_of(type(item))
     if find is None:
         return

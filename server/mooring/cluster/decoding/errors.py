@@ -33,11 +33,7 @@ def translated(error: Exception) -> InvalidArgumentError:
 
 
 def check_size(data: bytes) -> None:
-    """Rejects what no API server would have stored.
-
-    Raises:
-        InvalidArgumentError: ``data`` is empty or too large.
-    """
+    """Raise InvalidArgumentError if ``data`` is empty, or larger than what API servers store."""
     if not data:
         raise rejected("", "the object is empty")
     if len(data) > MAX_OBJECT_BYTES:

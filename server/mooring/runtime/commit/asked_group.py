@@ -37,11 +37,7 @@ class AskedGroup:
 
 
 def known_group(state: ClusterState, namespace: str, name: str) -> PodGroup:
-    """Return a group of the state.
-
-    Raises:
-        NotFoundError: There is none (POD_GROUP_NOT_FOUND).
-    """
+    """Return a group of the state; raises NotFoundError if there is none (POD_GROUP_NOT_FOUND)."""
     group = state.snapshot.objects.get(PodGroup, name, namespace)
     if group is None:
         named = f"{namespace}/{name}"

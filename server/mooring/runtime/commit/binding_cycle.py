@@ -94,11 +94,7 @@ class BindingCycle:
         return bool(counts[Stage.BINDING] or counts[Stage.UNKNOWN])
 
     def require_leader(self) -> None:
-        """Require the lease.
-
-        Raises:
-            UnavailableError: Another process holds it (NOT_LEADER).
-        """
+        """Require the lease; raises UnavailableError if another process holds it (NOT_LEADER)."""
         require_leader(self._leadership)
 
     def require_may_commit(self) -> None:
@@ -170,11 +166,7 @@ class BindingCycle:
         return self.send_binding(reservation, progress)
 
     def send_binding(self, reservation: Reservation, progress: Progress | None) -> Committed:
-        """Bind and PostBind alone. Repeating a binding is safe.
-
-        Raises:
-            MooringError: As ``finish_binding``.
-        """
+        """Bind and PostBind alone; raises MooringError as ``finish_binding``. Repeating a binding is safe."""
         commit = reservation.commit
         # An earlier binding's outcome stays unknown although a later one was rejected.
         sent_before = reservation.stage is Stage.UNKNOWN

@@ -56,11 +56,7 @@ class Committer:
         self.reservations = cycle.reservations
 
     def require_leader(self) -> None:
-        """Require the lease.
-
-        Raises:
-            UnavailableError: Another process holds it (NOT_LEADER).
-        """
+        """Require the lease; raises UnavailableError if another process holds it (NOT_LEADER)."""
         self._cycle.require_leader()
 
     def require_may_commit(self) -> None:

@@ -31,11 +31,7 @@ def reject_unbindable(pod: Pod) -> None:
 
 
 def reject_placed(state: ClusterState, pod: Pod) -> None:
-    """Reject a pod that must not be bound, either as it was sent or as the state has it.
-
-    Raises:
-        FailedPreconditionError: As ``reject_unbindable``.
-    """
+    """As ``reject_unbindable``, of a pod either as it was sent or as the state has it."""
     reject_unbindable(pod)
     reject_unbindable(current_pod(state, pod))
 
@@ -53,11 +49,7 @@ def placed_pod(state: ClusterState, uid: str) -> Pod | None:
 
 
 def reject_leaving(pod: Pod) -> None:
-    """Reject a pod that is being deleted (POD_DELETING) or gated (POD_GATED).
-
-    Raises:
-        FailedPreconditionError: It is.
-    """
+    """Raise FailedPreconditionError if the pod is being deleted (POD_DELETING) or gated (POD_GATED)."""
     if pod.metadata.deletion_timestamp:
         raise FailedPreconditionError(
             f"pod {pod.key} is being deleted; forget it", reason="POD_DELETING", pod=pod.key

@@ -258,11 +258,7 @@ class Reservations:
 
     @contextmanager
     def locked_pod(self, uid: str, progress: Progress) -> Iterator[None]:
-        """Lock the pod for the block.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-        """
+        """Lock the pod for the block; raises DeadlineExceededError if the caller no longer waits."""
         self.lock_pod(uid, progress)
         try:
             yield

@@ -240,11 +240,7 @@ def _never() -> bool:
 
 
 def row_of(state: ClusterState, node_name: str) -> Int32s:
-    """int32[1]: the row of the node.
-
-    Raises:
-        NotFoundError: No such node (NODE_NOT_FOUND).
-    """
+    """int32[1]: the row of the node; raises NotFoundError if there is none (NODE_NOT_FOUND)."""
     row = state.snapshot.nodes.index.get(node_name)
     if row is None:
         raise node_not_found(node_name)

@@ -64,11 +64,7 @@ class Registration:
             return False
 
     def factory(self) -> PluginFactory:
-        """Import and return the factory.
-
-        Raises:
-            RegistryError: The import failed; the message names the source and the cause.
-        """
+        """Import and return the factory; raises RegistryError, with the source and the cause, if it can't."""
         try:
             return self.load()
         except Exception as error:  # whatever a plugin's module raises is a fault of that plugin alone
@@ -123,11 +119,7 @@ class Registry:
             self._add(Registration(point.name, _source_of(point), point.load, announced=True))
 
     def unregister(self, name: str) -> None:
-        """Remove a plugin.
-
-        Raises:
-            RegistryError: There is no plugin of that name.
-        """
+        """Remove a plugin; raises RegistryError if there is no plugin of that name."""
         if self._entries.pop(name, None) is None:
             raise RegistryError(f"no plugin named {name} exists")
 

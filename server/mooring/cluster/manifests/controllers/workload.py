@@ -69,11 +69,7 @@ class WorkloadManifest:
 
     @property
     def template(self) -> Manifest:
-        """The pod template.
-
-        Raises:
-            InvalidArgumentError: There is none.
-        """
+        """The pod template; raises InvalidArgumentError if there is none."""
         template = self.spec.get("template")
         if not isinstance(template, dict):
             raise self._rejected("template", "a pod template is required")
@@ -111,11 +107,7 @@ class WorkloadManifest:
         return value if isinstance(value, int) else 0
 
     def count(self, *path: str, default: int) -> int:
-        """Return a number of its spec.
-
-        Raises:
-            InvalidArgumentError: Not a number, negative or too large.
-        """
+        """Return a count of its spec; raises InvalidArgumentError if it isn't one, or is too large."""
         value: Any = self.spec
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None

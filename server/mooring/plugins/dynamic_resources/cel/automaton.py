@@ -44,11 +44,7 @@ Emit = Callable[[list[Step]], None]
 
 
 def append(steps: list[Step], step: Step) -> int:
-    """Append ``step`` and return its position.
-
-    Raises:
-        UnsupportedExpressionError: There are too many.
-    """
+    """Append ``step`` and return its position; raises UnsupportedExpressionError if there are too many."""
     if len(steps) >= _MAX_STEPS:
         raise UnsupportedExpressionError(f"a pattern of more than {_MAX_STEPS} steps")
     steps.append(step)

@@ -31,11 +31,7 @@ class Meter:
         self._steps = 0
 
     def spend(self, cost: int) -> None:
-        """Add ``cost``, which may be 0, of one more step.
-
-        Raises:
-            InternalError: The limit is exceeded, which ends the whole evaluation.
-        """
+        """Add ``cost``, which may be 0; raises InternalError, which ends the evaluation, above the limit."""
         self.spent += cost
         if self.spent > MAX_COST:
             raise InternalError("operation cancelled: actual cost limit exceeded")

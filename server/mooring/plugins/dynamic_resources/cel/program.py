@@ -78,11 +78,7 @@ class Selector:
 
 @lru_cache(maxsize=512)
 def compile_selector(text: str) -> Selector:
-    """``text`` as a selector.
-
-    Raises:
-        UnsupportedExpressionError: It is outside the supported part of CEL; names what.
-    """
+    """``text`` as a selector; raises UnsupportedExpressionError, which names what is not supported."""
     tree = parse(text)
     checked = _check(tree, {_DEVICE: Checked(_DEVICE, lambda scope: scope[_DEVICE])})
     if checked.kind != "bool" and not (checked.kind == ANY and isinstance(tree, Entry)):

@@ -112,11 +112,7 @@ def literals(node: Node) -> list[bool | int | str] | None:
 
 
 def parse(text: str) -> Node:
-    """Parse ``text`` into a tree.
-
-    Raises:
-        UnsupportedExpressionError: It can't be read.
-    """
+    """Parse ``text`` into a tree; raises UnsupportedExpressionError if it can't be read."""
     parser = _Parser(list(_tokens(text)))
     tree = parser.expression()
     parser.expect("end")

@@ -70,31 +70,19 @@ def replace(text: str, old: str, new: str, most: int = -1) -> str:
 
 
 def join(parts: list[str], separator: str = "") -> str:
-    """``parts`` with ``separator`` between them.
-
-    Raises:
-        EvaluationError: Some of them are not strings.
-    """
+    """``parts`` with ``separator`` between them; raises EvaluationError if some of them are not strings."""
     if not all(isinstance(part, str) for part in parts):
         raise EvaluationError("join: other than strings")
     return separator.join(parts)
 
 
 def character_at(text: str, index: int) -> str:
-    """Return the character at ``index``; "" at the end.
-
-    Raises:
-        EvaluationError: There is none.
-    """
+    """Return the character at ``index``; "" at the end; raises EvaluationError if there is none."""
     return text[_index(text, index) :][:1]
 
 
 def substring(text: str, start: int, end: int | None = None) -> str:
-    """``text`` from ``start`` to before ``end``.
-
-    Raises:
-        EvaluationError: They are outside, or the wrong way round.
-    """
+    """``text`` from ``start`` to before ``end``; raises EvaluationError if there is no such part."""
     last = len(text) if end is None else _index(text, end)
     if _index(text, start) > last:
         raise EvaluationError(f"invalid substring range {start} to {end}")

@@ -41,11 +41,7 @@ class Amount:
 
     @classmethod
     def parse(cls, text: Quantity) -> Amount:
-        """Parse a quantity.
-
-        Raises:
-            EvaluationError: The text is invalid.
-        """
+        """Parse a quantity; raises EvaluationError if the text is invalid."""
         try:
             return cls(exact_quantity(text))
         except ValueError as error:
@@ -71,11 +67,7 @@ class Semver:
 
     @classmethod
     def parse(cls, text: str) -> Semver:
-        """Parse a version.
-
-        Raises:
-            EvaluationError: The text is invalid.
-        """
+        """Parse a version; raises EvaluationError if the text is invalid."""
         form = _SEMVER.fullmatch(text)
         if form is None:
             raise EvaluationError(f"{text[:80]!r} is not a semantic version")
@@ -147,11 +139,7 @@ def one_of_constants(item: Value, constants: frozenset[tuple[type, Value]]) -> b
 
 
 def one_of(item: Value, items: Value) -> bool:
-    """``item in items``.
-
-    Raises:
-        EvaluationError: ``items`` has no items.
-    """
+    """``item in items``; raises EvaluationError if ``items`` has no items."""
     if isinstance(items, dict):
         return isinstance(item, str) and item in items
     if not isinstance(items, list):
@@ -160,11 +148,7 @@ def one_of(item: Value, items: Value) -> bool:
 
 
 def condition(value: Value) -> bool:
-    """Return ``value``, which must be a bool.
-
-    Raises:
-        EvaluationError: The text is invalid.
-    """
+    """Return ``value``; raises EvaluationError if it is not a bool."""
     if not isinstance(value, bool):
         raise EvaluationError(f"no such overload: a condition of type {kind_of(value)}")
     return value

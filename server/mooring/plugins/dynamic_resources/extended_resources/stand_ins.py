@@ -164,11 +164,7 @@ class _Reached:
         self._positions = {name: position for position, name in enumerate(nodes.names)}
 
     def by(self, where: ResourceSliceSpec | Device) -> Bools:
-        """bool[K].
-
-        Raises:
-            NodeSelectorError: A node selector can't be used.
-        """
+        """bool[K]; raises NodeSelectorError if a node selector can't be used."""
         found = np.zeros(len(self._nodes), np.bool_)
         if where.node_name:
             position = self._positions.get(where.node_name)

@@ -39,11 +39,7 @@ def consumed(device: Device, asked: Amounts | None, rules: Rules) -> dict[str, i
 
 
 def fits(device: Device, asked: Amounts | None, used: Amounts, rules: Rules) -> bool:
-    """Return whether ``device``, with ``used`` taken, has room for a request for ``asked``.
-
-    Raises:
-        CapacityError: As ``consumed``.
-    """
+    """Return whether ``device``, with ``used`` taken, has room for a request; raises as ``consumed``."""
     if any(name not in device.capacity for name in asked or ()):
         return False
     amounts = consumed(device, asked, rules)

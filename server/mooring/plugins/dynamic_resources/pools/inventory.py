@@ -63,20 +63,12 @@ class DeviceTraits:
 
     @cached_property
     def scope(self) -> DeviceScope:
-        """The devices as selectors see them.
-
-        Raises:
-            EvaluationError: An attribute has no usable value.
-        """
+        """The devices as selectors see them; raises EvaluationError if an attribute has no usable value."""
         return device_scope(self.driver, self.device, shared=self.shown_shared)
 
     @cached_property
     def have_room(self) -> bool:
-        """Whether an unused one has room for a request without amounts.
-
-        Raises:
-            CapacityError: An amount can't be reckoned with.
-        """
+        """Whether an unused one has room for a request without amounts; raises CapacityError as ``fits``."""
         return capacity.fits(self.device, None, {}, self.rules)
 
     def fulfil(self, expression: str, check_time: Callable[[], None]) -> bool:

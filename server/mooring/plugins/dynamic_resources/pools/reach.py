@@ -12,11 +12,7 @@ class NodeSelectorError(Exception):
 
 
 def parsed(selector: NodeSelector, path: str) -> NodeSelector:
-    """``selector``, once it is known to be usable.
-
-    Raises:
-        NodeSelectorError: It isn't; names the field below ``path``.
-    """
+    """``selector``; raises NodeSelectorError, with the field below ``path``, if it can't be used."""
     errors = [str(error) for error in selector_errors(selector, path)]
     if errors:
         raise NodeSelectorError("; ".join(errors))

@@ -78,11 +78,7 @@ class OptimisticRead:
         self._left = MAX_ATTEMPTS
 
     def begin(self) -> None:
-        """Begin an attempt.
-
-        Raises:
-            NotCachedError: The state changes faster than can be followed.
-        """
+        """Begin an attempt; raises NotCachedError if the state changes faster than can be followed."""
         if not self._left:
             raise NotCachedError(Bypass.STATE_CHANGING)
         self._left -= 1

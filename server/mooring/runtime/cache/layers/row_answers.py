@@ -55,21 +55,13 @@ class RowAnswers:
         return self._filtered.nbytes + self._scored.nbytes + sum(column.nbytes for column in columns)
 
     def reject_in(self, totals: Int32s, calls: PluginCalls) -> None:
-        """Write ``REJECTED`` into ``totals`` (int32[capacity]) where Filter rejects a row.
-
-        Raises:
-            PluginFailureError: A plugin failed.
-        """
+        """Write ``REJECTED`` into ``totals`` (int32[capacity]) where Filter rejects a row."""
         if self._filters:
             self._ask(self._filter, self._filtered, totals, calls)
             totals[self._rejected] = REJECTED
 
     def add_to(self, totals: Int32s, calls: PluginCalls) -> None:
-        """Add the weighted scores to ``totals`` (int32[capacity]), except where they are ``REJECTED``.
-
-        Raises:
-            PluginFailureError: A plugin failed.
-        """
+        """Add the weighted scores to ``totals`` (int32[capacity]), except where they are ``REJECTED``."""
         if self._scores_nodes:
             self._ask(self._score, self._scored, totals, calls)
             feasible = totals != REJECTED
