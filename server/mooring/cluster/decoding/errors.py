@@ -33,7 +33,7 @@ def translated(error: Exception) -> InvalidArgumentError:
 
 
 def check_size(data: bytes) -> None:
-    """Raise InvalidArgumentError if ``data`` is empty, or larger than what API servers store."""
+    """Raise InvalidArgumentError if ``data`` is empty or too large for an API server to store."""
     if not data:
         raise rejected("", "the object is empty")
     if len(data) > MAX_OBJECT_BYTES:

@@ -1,7 +1,7 @@
 """Facts about the devices of one search: what they are for a choice, and which of them are alike.
 
-kube-scheduler has no such step. What failed with one device is not tried with the next one that is alike, but
-only if that can't change an answer: if the order in which the devices of a request are taken doesn't matter.
+kube-scheduler has no such step. A choice that failed with one device is not tried with the next one that is
+alike. That is done only if it can't change an answer: the order of a request's devices must not matter.
 """
 
 from __future__ import annotations
