@@ -54,11 +54,8 @@ class LocalBinder:
         self._state = state
 
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
-        """As the protocol says.
-
-        Raises:
-            NotFoundError: No such node (NODE_NOT_FOUND).
-            FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
+        """As the protocol says. Raises NotFoundError if there is no such node (NODE_NOT_FOUND), and
+        FailedPreconditionError if the pod is on another one (POD_BOUND_ELSEWHERE).
         """
         try:
             self._state.assume(pod, node_name)
@@ -172,11 +169,9 @@ class KubernetesBinder(SendingBinder):
         return _or_unanswered(partial(self._api.finish, request, answer))
 
     def _is_bound(self, pod: Pod, node_name: str) -> bool:
-        """Return whether the API server has the pod on the node; False = on none.
-
-        Raises:
-            UnavailableError: It can't be read, whatever the reason: whether it is bound stays unknown.
-            MooringError: The pod is gone, recreated, bound elsewhere, being deleted or gated.
+        """Return whether the API server has the pod on the node; False = on none. Raises UnavailableError,
+        whatever the reason, if it can't be read, and MooringError if the pod is gone, recreated, bound
+        elsewhere, being deleted or gated.
         """
         try:
             current = self._reader.read_pod(pod.metadata.namespace, pod.metadata.name)

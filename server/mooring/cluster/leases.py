@@ -27,20 +27,15 @@ class Lease:
         self._timeout = timeout_seconds
 
     def read_lease(self) -> Document | None:
-        """Return the Lease; None when there is none.
-
-        Raises:
-            MooringError: The API server rejected it, or did not answer.
+        """Return the Lease; None when there is none. Raises MooringError if the API server rejected it, or
+        did not answer.
         """
         response = self._api.request("GET", self._path, timeout=self._timeout)
         return None if response.status == 404 else self._document(response, "read")
 
     def create_lease(self, spec: Document) -> Document:
-        """Make the Lease.
-
-        Raises:
-            AbortedError: Another client did.
-            MooringError: The API server rejected it, or did not answer.
+        """Make the Lease. Raises AbortedError if another client did, and MooringError if the API server
+        rejected it, or did not answer.
         """
         body = {
             "apiVersion": RESOURCES["Lease"].versions[0],
@@ -52,11 +47,8 @@ class Lease:
         return self._document(self._api.request("POST", path, body=body, timeout=self._timeout), "create")
 
     def replace_lease(self, lease: Document) -> Document:
-        """Write the Lease.
-
-        Raises:
-            AbortedError: It changed since it was read.
-            MooringError: The API server rejected it, or did not answer.
+        """Write the Lease. Raises AbortedError if it changed since it was read, and MooringError if the API
+        server rejected it, or did not answer.
         """
         response = self._api.request("PUT", self._path, body=lease, timeout=self._timeout)
         return self._document(response, "write")

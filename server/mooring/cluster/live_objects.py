@@ -29,11 +29,9 @@ _page = msgspec.json.Decoder(_Page)
 def read_live(api: ApiServer) -> list[ClusterObject]:
     """Return all objects of the kinds that the state keeps.
 
-    A kind that may not be listed is left out, and a warning names it; nodes and pods are needed.
-
-    Raises:
-        MooringError: The API server doesn't answer, or nodes or pods may not be listed.
-        InvalidArgumentError: An object can't be used.
+    A kind that may not be listed is left out, and a warning names it; nodes and pods are needed. Raises
+    MooringError if the API server doesn't answer, or nodes or pods may not be listed, and
+    InvalidArgumentError if an object can't be used.
     """
     found: list[ClusterObject] = []
     for kind in sorted(KINDS, key=lambda kind: kind != "Node"):

@@ -76,10 +76,8 @@ class RawObjects:
         return self._kinds.get(kind, UNWANTED)
 
     def pod(self, pod: Pod) -> bytes:
-        """Return the pod of that UID, on the node that it has or is assumed on.
-
-        Raises:
-            NotFoundError: It is gone (POD_NOT_FOUND).
+        """Return the pod of that UID, on the node that it has or is assumed on. Raises NotFoundError if it is
+        gone (POD_NOT_FOUND).
         """
         meta, node_name = pod.metadata, pod.spec.node_name
         found = self._kinds["Pod"].find_object(meta.namespace, meta.name)

@@ -301,10 +301,8 @@ class ReviewAuthorizer(Authorizer):
 
 
 def client_authorities(server: ApiServer) -> str:
-    """Return the certificates, PEM, of the authorities whose client certificates the API server takes.
-
-    Raises:
-        MooringError: They can't be read.
+    """Return the certificates, PEM, of the authorities whose client certificates the API server takes. Raises
+    MooringError if they can't be read.
     """
     response = server.request("GET", CLIENT_CA, timeout=REVIEW_SECONDS)
     if not response.ok:

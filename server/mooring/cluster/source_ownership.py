@@ -29,10 +29,8 @@ class SourceOwnership:
         return len(self._sources) > (source in self._sources)
 
     def check_ownership(self, source: str, identities: Iterable[Identity]) -> None:
-        """Rejects objects when another source has one of them.
-
-        Raises:
-            InvalidArgumentError: Names the objects and the sources that have them.
+        """Rejects objects when another source has one of them. The InvalidArgumentError names the objects and
+        the sources that have them.
         """
         others = [(name, kinds) for name, kinds in self._sources.items() if name != source]
         if not others:

@@ -90,11 +90,8 @@ class State:
         return self._kinds.labelled(kind, labels)
 
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
-        """As the protocol says; assuming a pod where it is already changes nothing.
-
-        Raises:
-            KeyError: No such node.
-            FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
+        """As the protocol says; assuming a pod where it is already changes nothing. Raises KeyError if there
+        is no such node, and FailedPreconditionError if the pod is on another one (POD_BOUND_ELSEWHERE).
         """
         if kind is None:
             kind = self._kinds.of(pod)
@@ -166,10 +163,8 @@ class State:
             self._publish()
 
     def fork(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> State:
-        """As the protocol says; a fork knows no sources.
-
-        Raises:
-            InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
+        """As the protocol says; a fork knows no sources. Raises InvalidArgumentError if a quantity of
+        ``nodes`` or ``pods`` can't be used.
         """
         batch = validate([*nodes, *pods], self._kinds)
         twin = State(log_length=0)
@@ -196,11 +191,8 @@ class State:
 
     def write_entries(self, entries: Iterable[Entry]) -> None:
         """Write what the journal of another state says, in the same rows; what is assumed there counts as
-        delivered. For a state that has no sources.
-
-        Raises:
-            KeyError: An entry removes what isn't there.
-            ResourceError: A quantity can't be used.
+        delivered. For a state that has no sources. Raises KeyError if an entry removes what isn't there, and
+        ResourceError if a quantity can't be used.
         """
         with self.lock:
             try:
@@ -225,12 +217,10 @@ class State:
     ) -> None:
         """Load in full: ``objects`` are now all that ``source`` has, or all of the given ``kind``.
 
-        Either all of it takes effect or nothing. Unchanged objects cost nothing and keep their rows.
-        New nodes get their rows in name order. If an object is given twice, the last one counts. With
-        ``discard`` all present objects and assumed pods are removed first: they were of another cluster.
-
-        Raises:
-            InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
+        Either all of it takes effect or nothing. Unchanged objects cost nothing and keep their rows. New
+        nodes get their rows in name order. If an object is given twice, the last one counts. With ``discard``
+        all present objects and assumed pods are removed first: they were of another cluster. Raises
+        InvalidArgumentError if a quantity can't be used, or another source has one of the objects.
         """
         batch = validate(objects, self._kinds)
         with self.lock:
@@ -246,10 +236,8 @@ class State:
     def apply(self, source: str, changes: Iterable[Change | PutPod]) -> None:
         """Apply changes of ``source`` in their order. Either all of them take effect or none.
 
-        Removing what ``source`` hasn't delivered does nothing.
-
-        Raises:
-            InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
+        Removing what ``source`` hasn't delivered does nothing. Raises InvalidArgumentError if a quantity
+        can't be used, or another source has one of the objects.
         """
         steps = [self._step(change) for change in changes]
         with self.lock:

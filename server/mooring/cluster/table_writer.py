@@ -233,10 +233,8 @@ class TableWriter:
         self._follow(kind, key, before)
 
     def write_entry(self, entry: Entry) -> None:
-        """Write what ``entry`` says is there now; the tables are as it says they were before.
-
-        Raises:
-            ResourceError: A node's quantity can't be used; none that was written once.
+        """Write what ``entry`` says is there now; the tables are as it says they were before. Raises
+        ResourceError if a quantity of a node that was never written can't be used.
         """
         if isinstance(entry, PodEntry):
             if entry.new is None:

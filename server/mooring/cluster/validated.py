@@ -55,10 +55,8 @@ class ValidatedObjects:
 
 
 def validate_pod(parts: PodParts, kinds: PodKinds) -> PodRecord:
-    """Works out what the pod of these ``parts`` counts as, on no row yet.
-
-    Raises:
-        InvalidArgumentError: A quantity can't be used.
+    """Works out what the pod of these ``parts`` counts as, on no row yet. Raises InvalidArgumentError if a
+    quantity can't be used.
     """
     try:
         kind = kinds.of_template(parts.template, parts.labels)
@@ -79,10 +77,8 @@ def validate_pod(parts: PodParts, kinds: PodKinds) -> PodRecord:
 
 
 def validate(objects: Iterable[ClusterObject], kinds: PodKinds) -> ValidatedObjects:
-    """Works out what ``objects`` count as; of an object given twice the last one counts.
-
-    Raises:
-        InvalidArgumentError: Quantities can't be used; every such object is named.
+    """Works out what ``objects`` count as; of an object given twice the last one counts. Raises
+    InvalidArgumentError if quantities can't be used; every such object is named.
     """
     batch = ValidatedObjects()
     uids: dict[str, str] = {}

@@ -85,10 +85,8 @@ def volume_handle(kind: InTreeKind, volume: PersistentVolume) -> str:
 
 
 def translated_affinity(kind: InTreeKind, volume: PersistentVolume) -> NodeSelector | None:
-    """Return the nodes that reach the volume, by the driver's own topology label; None = all.
-
-    Raises:
-        TranslationError: The volume has no name with the driver.
+    """Return the nodes that reach the volume, by the driver's own topology label; None = all. Raises
+    TranslationError if the volume has no name with the driver.
     """
     volume_handle(kind, volume)
     affinity = volume.spec.node_affinity

@@ -66,10 +66,8 @@ class ProfileBuilder:
         return cls(registry, handle, waiting, tuple(extenders))
 
     def build(self, configuration: Configuration) -> Profiles:
-        """Make every profile of ``configuration`` with its plugins.
-
-        Raises:
-            RegistryError: A plugin can't be loaded or made.
+        """Make every profile of ``configuration`` with its plugins. Raises RegistryError if a plugin can't be
+        loaded or made.
         """
         profiles = {
             effective.scheduler_name: replace(
@@ -101,9 +99,7 @@ def build_engine(  # noqa: PLR0913 - the parts that every engine has
     ``binder`` and ``cluster`` are what the plugins find in their handle. ``extenders`` take part in every
     profile's decisions, in this order. ``exclusive`` as in ``Engine``; one cached answer in
     ``self_check_every`` is compared with a full evaluation, none for 0. ``tuning`` is how the cache is tuned.
-
-    Raises:
-        RegistryError: A plugin can't be loaded or made.
+    Raises RegistryError if a plugin can't be loaded or made.
     """
     builder = ProfileBuilder.over(
         registry,

@@ -219,10 +219,8 @@ class Engine:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Choice:
-        """Select the node for ``pod``, on which it is assumed from now on.
-
-        Raises:
-            UnavailableError: The state changes faster than the decision can follow.
+        """Select the node for ``pod``, on which it is assumed from now on. Raises UnavailableError if the
+        state changes faster than the decision can follow.
         """
         if self.exclusive and not profile.extenders_for(pod):
             with self.state.lock:
@@ -254,10 +252,8 @@ class Engine:
         """``place`` the first of some pods among all nodes, in order, at a lower cost for each.
 
         A pod is its template with a name and a UID of its own. It ends before the first pod that has to go
-        through ``place``: no node takes that pod, or it needs plugins and ``progress`` allows none.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits; nothing was assumed.
+        through ``place``: no node takes that pod, or it needs plugins and ``progress`` allows none. Raises
+        DeadlineExceededError if the caller no longer waits; nothing was assumed then.
         """
         began = time.perf_counter()
         with self.state.lock if self.exclusive else nullcontext():
@@ -285,10 +281,7 @@ class Engine:
     ) -> GroupDecision:
         """Select nodes for the pods of a group that have none yet; nothing is changed.
 
-        ``state`` is a fork to read instead of the live state.
-
-        Raises:
-            PluginFailureError: A plugin failed.
+        ``state`` is a fork to read instead of the live state. Raises PluginFailureError if a plugin failed.
         """
         return self._groups.decide(group, profile, seed, state, progress, picks)
 
@@ -297,10 +290,8 @@ class Engine:
     ) -> ParallelGroups | None:
         """Return what places pods on new nodes of many groups; None if that can't be known.
 
-        ``templates`` and ``rows`` are those of ``ParallelGroups``.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
+        ``templates`` and ``rows`` are those of ``ParallelGroups``. Raises DeadlineExceededError if the caller
+        no longer waits.
         """
         try:
             return ParallelGroups(self.state, self._cache, templates, rows, self._full.attempt(progress))

@@ -70,10 +70,8 @@ class Measuring:
         self._running = False
 
     def follow(self, profiles: Iterable[Profile]) -> None:
-        """Keep the values that plugins of ``profiles`` name, and no others, once ``start`` was called.
-
-        Raises:
-            InvalidArgumentError: A source has faults, or two that differ have one name.
+        """Keep the values that plugins of ``profiles`` name, and no others, once ``start`` was called. Raises
+        InvalidArgumentError if a source has faults, or two that differ have one name.
         """
         wanted = sources_of(profiles)
         with self._lock:
@@ -123,10 +121,8 @@ class Measuring:
 
 
 def sources_of(profiles: Iterable[Profile]) -> dict[str, tuple[str, MeasurementSource]]:
-    """Return the sources that plugins of ``profiles`` name, by name, each with the first such plugin.
-
-    Raises:
-        InvalidArgumentError: A source has faults, or two that differ have one name.
+    """Return the sources that plugins of ``profiles`` name, by name, each with the first such plugin. Raises
+    InvalidArgumentError if a source has faults, or two that differ have one name.
     """
     found: dict[str, tuple[str, MeasurementSource]] = {}
     faults: list[FieldError] = []

@@ -73,10 +73,8 @@ class Response(msgspec.Struct, frozen=True):
         """Return the body, which is JSON of the decoder's type.
 
         Decoders are made when modules are imported: if two threads are the first to give msgspec 0.22 the
-        same type, the process may crash.
-
-        Raises:
-            UnavailableError: It isn't: something between the API server and us may have answered.
+        same type, the process may crash. Raises UnavailableError if the body is anything else: something
+        between the API server and us may have answered.
         """
         try:
             return decoder.decode(self.body)
@@ -126,10 +124,8 @@ class Stream:
         self.close()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the lines without their ends; the last one need not have any.
-
-        Raises:
-            UnavailableError: The connection broke, nothing came for too long, or a line is too long.
+        """Yield the lines without their ends; the last one need not have any. Raises UnavailableError if the
+        connection broke, nothing came for too long, or a line is too long.
         """
         pending = bytearray()
         for chunk in self._chunks():
@@ -144,10 +140,8 @@ class Stream:
             yield bytes(pending)
 
     def frames(self) -> Iterator[bytes]:
-        """Yield the frames of a watch in protobuf, each preceded by its length.
-
-        Raises:
-            UnavailableError: The connection broke, nothing came for too long, a frame is cut off or too long.
+        """Yield the frames of a watch in protobuf, each preceded by its length. Raises UnavailableError if
+        the connection broke, nothing came for too long, a frame is cut off or too long.
         """
         pending = b""
         for chunk in self._chunks():

@@ -83,19 +83,14 @@ class ApiServer:
         context: str = "",
     ) -> ApiServer:
         """Return a client for a context of a kubeconfig file, "" = its current one; ``server`` replaces the
-        address in it.
-
-        Raises:
-            InvalidArgumentError: The file can't be used.
+        address in it. Raises InvalidArgumentError if the file can't be used.
         """
         return cls(configuration.from_kubeconfig(path, server, context), options)
 
     @classmethod
     def in_cluster(cls, options: ClientOptions | None = None) -> ApiServer:
-        """Return a client with the service account of the pod that this process runs in.
-
-        Raises:
-            InvalidArgumentError: No service account.
+        """Return a client with the service account of the pod that this process runs in. Raises
+        InvalidArgumentError if there is none.
         """
         return cls(configuration.in_cluster, options)
 
@@ -180,10 +175,7 @@ class ApiServer:
 
     def finish(self, request: ApiRequest, response: Response) -> Response:
         """Return the final answer to a request that was begun and got ``response``, repeated as ``request``
-        says.
-
-        Raises:
-            UnavailableError: There was none in the end; the request may have been carried out.
+        says. Raises UnavailableError if there was none in the end; the request may have been carried out.
         """
         end = time.monotonic() + self.options.timeout_seconds
         if response.status == 401:

@@ -53,9 +53,7 @@ def from_kubeconfig(path: str | Path, server: str = "", context: str = "") -> Lo
 
 def namespace_of(path: str | Path, context: str = "") -> str:
     """Return the namespace of a context of a kubeconfig file, "" = its current one; "" = it names none.
-
-    Raises:
-        InvalidArgumentError: The file can't be used, or has no such context.
+    Raises InvalidArgumentError if the file can't be used, or has no such context.
     """
     from kubernetes.config import ConfigException, list_kube_config_contexts
     from yaml import YAMLError
@@ -79,10 +77,8 @@ def in_pod() -> bool:
 
 
 def in_cluster() -> Any:
-    """Read the service account of the pod that this process runs in.
-
-    Raises:
-        InvalidArgumentError: No service account.
+    """Read the service account of the pod that this process runs in. Raises InvalidArgumentError if there is
+    none.
     """
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_incluster_config

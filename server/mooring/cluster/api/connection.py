@@ -86,9 +86,7 @@ class Connection:
 
     def exchange(self, request: ApiRequest, seconds: float) -> Response:
         """Return the whole answer, whatever its status. A GET whose connection broke is sent once more.
-
-        Raises:
-            UnavailableError: There was none within ``seconds``; the request may have been carried out.
+        Raises UnavailableError if there was none within ``seconds``; the request may have been carried out.
         """
         end = time.monotonic() + seconds
         # The server may close an idle connection just as it is used again; only reads are harmless to repeat.
@@ -109,10 +107,8 @@ class Connection:
                     raise no_answer(error) from error
 
     def open(self, request: ApiRequest, connect: float, read: float) -> Stream:
-        """Return an answer that goes on; ``connect`` and ``read`` are the longest waits, in seconds.
-
-        Raises:
-            UnavailableError: There was none.
+        """Return an answer that goes on; ``connect`` and ``read`` are the longest waits, in seconds. Raises
+        UnavailableError if there was none.
         """
         try:
             return Stream(self._client.open(self._message(request), connect, read))
@@ -206,10 +202,8 @@ class TlsContexts:
         self._followed: FollowedFiles[ResumingContext] | None = None
 
     def current(self) -> ResumingContext:
-        """Return the context for another connection.
-
-        Raises:
-            OSError: A file can't be used, such as a key that is encrypted, and none before it could be.
+        """Return the context for another connection. Raises OSError if a file can't be used, such as a key
+        that is encrypted, and none before it could be.
         """
         with self._lock:
             if self._followed is None:

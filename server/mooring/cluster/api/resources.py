@@ -90,10 +90,8 @@ _served_list = msgspec.json.Decoder(_ServedList)
 
 
 def served_version(api: ApiServer, resource: Resource) -> str:
-    """Return the newest version of ``resource`` that the server has; "" = none.
-
-    Raises:
-        MooringError: The server does not say: UnavailableError, PermissionDeniedError.
+    """Return the newest version of ``resource`` that the server has; "" = none. Raises UnavailableError or
+    PermissionDeniedError if the server does not say.
     """
     for version in resource.versions:
         if version == "v1":

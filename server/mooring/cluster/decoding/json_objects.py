@@ -50,10 +50,8 @@ def decode_kind(data: bytes, kind: type[ObjectT]) -> ObjectT:
 
 
 def decode_sent(data: bytes, kind: type[ObjectT]) -> ObjectT:
-    """Return an object that has to be of this kind, and may say so, as ``decode_pod``.
-
-    Raises:
-        InvalidArgumentError: As ``decode_pod``; or the object names another kind or API version.
+    """Return an object that has to be of this kind, and may say so, as ``decode_pod``. Raises
+    InvalidArgumentError as ``decode_pod`` does, and if the object names another kind or API version.
     """
     check_size(data)
     reject_other_kind(kind, _stated(data))
@@ -118,10 +116,8 @@ def agreed_kind(given: tuple[str, str], stated: tuple[str, str]) -> type[Cluster
 
 
 def reject_other_kind(kind: type[Object], stated: tuple[str, str]) -> None:
-    """Reject an object that says that it is of another kind, or of an API version that this one lacks.
-
-    Raises:
-        InvalidArgumentError: It does; it names the object's kind and API version.
+    """Reject an object that says that it is of another kind, or of an API version that this one lacks. The
+    InvalidArgumentError names the object's kind and API version.
     """
     if agreed_kind((kind.__name__, ""), stated) is None:
         raise rejected("apiVersion", f"the object is a {kind.__name__} of {stated[1]}, not of v1")

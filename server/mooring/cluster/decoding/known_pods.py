@@ -29,10 +29,8 @@ class KnownPods:
         self._templates: InternTable[bytes, Pod] = InternTable(_MAX_BYTES)
 
     def decode(self, message: pod_pb2.Pod) -> PodParts:
-        """Return the pod in ``message``, which has only a part of its fields left afterwards.
-
-        Raises:
-            InvalidArgumentError: It can't be used.
+        """Return the pod in ``message``, which has only a part of its fields left afterwards. Raises
+        InvalidArgumentError if it can't be used.
         """
         taken = _taken_out(message)
         if taken is None:

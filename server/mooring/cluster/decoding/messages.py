@@ -33,11 +33,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def object_from(message: Message, kind: type[ObjectT], *, named: bool = True) -> ObjectT:
-    """Return the object of struct type ``kind`` that ``message`` says.
-
-    Raises:
-        InvalidArgumentError: It can't be used, as ``checked`` says; a string is not UTF-8, or a time is
-            beyond the calendar.
+    """Return the object of struct type ``kind`` that ``message`` says. Raises InvalidArgumentError as
+    ``checked`` does, and if a string is not UTF-8 or a time is beyond the calendar.
     """
     shape: type[msgspec.Struct] = kind
     try:
@@ -129,10 +126,8 @@ def _quantity(value: Quantity) -> str:
 
 
 def time_text(value: Time) -> str | None:
-    """As Go's JSON has it: whole seconds, and no time at all at zero.
-
-    Raises:
-        OverflowError: It is beyond the calendar.
+    """As Go's JSON has it: whole seconds, and no time at all at zero. Raises OverflowError if it is beyond
+    the calendar.
     """
     return _second(value.seconds) if value.seconds or value.nanos else None
 

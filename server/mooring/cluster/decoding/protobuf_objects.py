@@ -52,9 +52,7 @@ ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 def decode_kind_protobuf(data: bytes, kind: type[ObjectT]) -> ObjectT:
     """Return an object of this kind from protobuf, bare or in the envelope. Unknown fields are ignored.
-
-    Raises:
-        InvalidArgumentError: Malformed, of another kind, or not usable; has the field's path.
+    Raises InvalidArgumentError, with the field's path, if it is malformed, of another kind, or can't be used.
     """
     stated, data = _opened(data)
     reject_other_kind(kind, stated)

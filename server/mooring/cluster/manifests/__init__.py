@@ -61,10 +61,8 @@ def load_manifests(
 ) -> Manifests:
     """Read files and directories of YAML or JSON; ``pipes`` as of ``read_paths``.
 
-    Workloads become pods, and what the API server with ``gates`` would have filled in is filled in.
-
-    Raises:
-        InvalidArgumentError: Every unusable document, each with file, line, object and field.
+    Workloads become pods, and what the API server with ``gates`` would have filled in is filled in. Raises
+    InvalidArgumentError with every unusable document, each with file, line, object and field.
     """
     return _objects(read_paths(paths, pipes=pipes), gates, settled=True)
 
@@ -92,10 +90,8 @@ def pod_from_manifest(
 ) -> Pod:
     """Return one pod, with the defaults of the API server with ``gates``.
 
-    ``classes`` may hold priority classes.
-
-    Raises:
-        InvalidArgumentError: Not usable; has the field's path.
+    ``classes`` may hold priority classes. Raises InvalidArgumentError, with the field's path, if it can't be
+    used.
     """
     item = from_manifest(manifest, "Pod")
     assert isinstance(item, Pod)  # noqa: S101 - for the type checker: the kind was asked for

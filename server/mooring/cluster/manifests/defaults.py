@@ -53,10 +53,8 @@ def default_node(node: Node) -> Node:
 
 def default_pod(pod: Pod, classes: Mapping[str, PriorityClass], gates: Gates) -> Pod:
     """Fill in requests, ports, tolerations and the priority that ``classes`` say; merge ``matchLabelKeys``
-    where the API server with ``gates`` does.
-
-    Raises:
-        InvalidArgumentError: A limit can't be used; has the field's path.
+    where the API server with ``gates`` does. Raises InvalidArgumentError, with the field's path, if a limit
+    can't be used.
     """
     check_limits(pod)
     spec, labels = pod.spec, pod.metadata.labels
@@ -162,10 +160,8 @@ def _with_keys(
 
 
 def check_limits(pod: Pod) -> None:
-    """Limits become requests, so they must be usable as well.
-
-    Raises:
-        InvalidArgumentError: One is malformed or negative; has the field's path.
+    """Limits become requests, so they must be usable as well. Raises InvalidArgumentError, with the field's
+    path, if one is malformed or negative.
     """
     for resources, path in _all_resources(pod):
         try:

@@ -78,10 +78,8 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_text(text: str, name: str) -> list[Document]:
-    """Return the documents of one file; empty ones are left out, Lists are taken apart.
-
-    Raises:
-        InvalidArgumentError: ``name:line`` and what is wrong there.
+    """Return the documents of one file; empty ones are left out, Lists are taken apart. Raises
+    InvalidArgumentError with ``name:line`` and what is wrong there.
     """
     try:
         read = read_documents(text)

@@ -11,10 +11,8 @@ class Source(Protocol):
     """Delivers objects to the state it was made with. All methods are safe from any thread."""
 
     def start(self) -> None:
-        """Load, and follow from then on.
-
-        Raises:
-            InvalidArgumentError: The first load failed; nothing follows.
+        """Load, and follow from then on. Raises InvalidArgumentError if the first load failed; nothing
+        follows then.
         """
         ...
 

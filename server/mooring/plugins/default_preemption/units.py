@@ -85,9 +85,7 @@ class VictimUnits:
         """Yield the units with a pod on ``rows`` that are less important than the priority ``below``.
 
         Each comes once, in the order of the rows; on a node, in the order in which their first pods arrived.
-
-        Raises:
-            NotFoundError: A pod of such a group is on a node that was deleted (NODE_NOT_FOUND).
+        Raises NotFoundError if a pod of such a group is on a node that was deleted (NODE_NOT_FOUND).
         """
         together: set[tuple[str, str]] = set()
         place = 0

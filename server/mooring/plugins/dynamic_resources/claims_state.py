@@ -109,10 +109,8 @@ class ClaimsState:
         return True
 
     def unusable(self, reach: Reach, position: int) -> set[int]:
-        """Return the indices of the allocated claims that the node can't use.
-
-        Raises:
-            NodeSelectorError: An allocation's node selector can't be used.
+        """Return the indices of the allocated claims that the node can't use. Raises NodeSelectorError if an
+        allocation's node selector can't be used.
         """
         unusable = set(self.stuck)
         for index, claim in enumerate(timely(self.claims)):

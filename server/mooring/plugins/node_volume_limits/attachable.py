@@ -51,10 +51,8 @@ class Attachable:
         self._migrated = migrated
 
     def of(self, pod: Pod, *, placed: bool) -> Volumes:
-        """Return the volumes that ``pod`` attaches; a missing claim is ignored in a placed pod.
-
-        Raises:
-            VolumeError: A claim is missing or another pod's, or a volume has no name with its driver.
+        """Return the volumes that ``pod`` attaches; a missing claim is ignored in a placed pod. Raises
+        VolumeError if a claim is missing or another pod's, or a volume has no name with its driver.
         """
         found: Volumes = {}
         for volume in timely(pod.spec.volumes):

@@ -112,9 +112,8 @@ def selects(selector: LabelSelector | None, nodes: NodeView) -> Bools:
 
 def check_bound(claims: Collection[PersistentVolumeClaim], nodes: NodeView) -> tuple[Bools, Bools]:
     """bool[K] twice: the node doesn't reach a volume, or a volume is not there; the first claim decides.
-
-    Raises:
-        TranslationError: A volume of a kind of old has no name with the CSI driver that a node has for it.
+    Raises TranslationError if a volume of a kind of old has no name with the CSI driver that a node has for
+    it.
     """
     conflict = np.zeros(len(nodes), np.bool_)
     undecided = ~conflict

@@ -100,10 +100,8 @@ def forget(volumes: PodVolumes, handle: Handle) -> None:
 
 
 def write(volumes: PodVolumes, handle: Handle, cluster: ClusterApi) -> None:
-    """Write to the API server; the volume controller and the provisioners do the rest.
-
-    Raises:
-        MooringError: The API server rejected it, or something changed since.
+    """Write to the API server; the volume controller and the provisioners do the rest. Raises MooringError if
+    the API server rejected it, or something changed since.
     """
     for binding in volumes.bindings:
         meta = binding.volume.metadata

@@ -43,11 +43,9 @@ class Matching:
         self._reached: dict[NodeSelector | None, Bools] = {}
 
     def match(self, claims: Sequence[PersistentVolumeClaim]) -> list[tuple[PersistentVolumeClaim, Bools]]:
-        """Return the claims, smallest first, each with bool[K]: whether it found a volume on the node.
-
-        Raises:
-            SelectorError: A claim's selector is malformed.
-            AttributesClassError: A claim names a class of attributes, and the gate is off.
+        """Return the claims, smallest first, each with bool[K]: whether it found a volume on the node. Raises
+        SelectorError if a claim's selector is malformed, and AttributesClassError if a claim names a class of
+        attributes, and the gate is off.
         """
         ordered = sorted(claims, key=lambda claim: size_of(claim.spec.resources.requests))
         return [(claim, self._match_one(claim)) for claim in timely(ordered)]

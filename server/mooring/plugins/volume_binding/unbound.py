@@ -59,10 +59,8 @@ def check_waiting(
 
 
 def can_be_made(claim: PersistentVolumeClaim, nodes: NodeView) -> tuple[Bools, Bools]:
-    """bool[K] twice: the claim's class can make a volume for the node, and there is room for it.
-
-    Raises:
-        LookupError: The class is not there.
+    """bool[K] twice: the claim's class can make a volume for the node, and there is room for it. Raises
+    LookupError if the class is not there.
     """
     objects = nodes.snapshot.objects
     name = class_of_claim(claim)

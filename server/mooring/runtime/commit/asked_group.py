@@ -74,11 +74,9 @@ def waiting(pods: Iterable[Pod]) -> list[Pod]:
 def asked_group(
     engine: Engine, group: PodGroup, pods: Sequence[Pod], profile: Profile, progress: Progress | None = None
 ) -> AskedGroup:
-    """Return the group, of whose waiting pods those are tried that PreEnqueue lets in.
-
-    Raises:
-        FailedPreconditionError: The feature gate of groups is off (GROUPS_OFF).
-        PluginFailureError: A plugin failed.
+    """Return the group, of whose waiting pods those are tried that PreEnqueue lets in. Raises
+    FailedPreconditionError if the feature gate of groups is off (GROUPS_OFF), and PluginFailureError if a
+    plugin failed.
     """
     if not profile.gates.enabled(GROUPS_GATE):
         raise FailedPreconditionError(
@@ -94,9 +92,7 @@ def asked_group(
 
 def enqueued(engine: Engine, pod: Pod, profile: Profile, progress: Progress | None = None) -> Status:
     """Return PreEnqueue's status of a pod; whether its group has enough pods shows in the group's cycle.
-
-    Raises:
-        PluginFailureError: A plugin failed.
+    Raises PluginFailureError if a plugin failed.
     """
     calls = engine.calls(profile, progress or NoDeadline())
     as_a_whole = group_as_a_whole(engine.state, pod, profile) is not None
@@ -142,10 +138,8 @@ def held_by_group(
 ) -> HeldByGroup:
     """Decide about the pod's group, if it is scheduled with one as a whole.
 
-    ``decided`` has the groups of other pods of the state, and gets this one.
-
-    Raises:
-        PluginFailureError: A plugin failed.
+    ``decided`` has the groups of other pods of the state, and gets this one. Raises PluginFailureError if a
+    plugin failed.
     """
     group, uid = group_as_a_whole(engine.state, pod, profile), pod.metadata.uid
     if group is None or pod.group is None:

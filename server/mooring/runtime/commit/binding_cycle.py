@@ -98,10 +98,8 @@ class BindingCycle:
         require_leader(self._leadership)
 
     def require_may_commit(self) -> None:
-        """Require the lease, and what the gate requires; what is given back needs the lease alone.
-
-        Raises:
-            MooringError: Another process holds it (NOT_LEADER), or the gate is closed.
+        """Require the lease, and what the gate requires; what is given back needs the lease alone. Raises
+        MooringError if another process holds it (NOT_LEADER), or the gate is closed.
         """
         self.require_leader()
         self._gate()
@@ -141,11 +139,9 @@ class BindingCycle:
     ) -> Committed:
         """Wait for Permit, then PreBind, Bind and PostBind.
 
-        ``expect`` gets the pod and its node first if either of the first two takes its time.
-
-        Raises:
-            MooringError: A plugin or the binding failed; the reservation is released, or, when it is unknown
-                whether the pod is bound, kept until that is known.
+        ``expect`` gets the pod and its node first if either of the first two takes its time. Raises
+        MooringError if a plugin or the binding failed; the reservation is released, or, when it is unknown
+        whether the pod is bound, kept until that is known.
         """
         commit = reservation.commit
         calls = self.engine.calls(commit.profile, progress)
@@ -213,10 +209,8 @@ class BindingCycle:
             raise
 
     def end_binding(self, reservation: Reservation, answer: BindingAnswer) -> Committed:
-        """End a reservation whose binding was begun and has this answer; may block.
-
-        Raises:
-            MooringError: As ``finish_binding``.
+        """End a reservation whose binding was begun and has this answer; may block. Raises MooringError as
+        ``finish_binding`` does.
         """
         commit = reservation.commit
         try:

@@ -72,11 +72,8 @@ class Committer:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> PlacedPod:
-        """Decide, assume and bind ``pod``.
-
-        Raises:
-            FailedPreconditionError: It has a node already, is being deleted or is gated.
-            MooringError: The decision or the binding failed.
+        """Decide, assume and bind ``pod``. Raises FailedPreconditionError if it has a node already, is being
+        deleted or is gated, and MooringError if the decision or the binding failed.
         """
         begun = self.begin_placing(pod, profile, candidates, seed=seed, progress=progress)
         if begun.reservation is None:
@@ -95,10 +92,8 @@ class Committer:
         """Run the scheduling cycle: decide, assume, Reserve, Permit.
 
         The caller owns the reservation and calls ``finish_binding`` exactly once, from any thread; until then
-        every other call about the pod waits.
-
-        Raises:
-            MooringError: As ``place_pod``; nothing is left of it.
+        every other call about the pod waits. Raises MooringError as ``place_pod`` does; nothing is left of
+        it.
         """
         return self._decide(pod, profile, candidates, seed, progress, keep=False)
 
@@ -138,10 +133,8 @@ class Committer:
         self, reservation: Reservation, progress: Progress | None = None, expect: Expect | None = None
     ) -> Committed:
         """Run the binding cycle: wait for Permit, PreBind, Bind, PostBind; ``expect`` as in ``BindingCycle``.
-
-        Raises:
-            MooringError: A plugin or the binding failed; what was reserved is released, or kept for as long
-                as it is unknown whether the pod is bound.
+        Raises MooringError if a plugin or the binding failed; what was reserved is released, or kept for as
+        long as it is unknown whether the pod is bound.
         """
         try:
             return self._cycle.finish_binding(reservation, progress, expect)
@@ -152,9 +145,7 @@ class Committer:
         """Begin ``finish_binding`` without waiting; False, and nothing is sent, if it has to be called.
 
         ``ended`` gets the answer, with which ``end_binding`` is to be called exactly once, from any thread.
-
-        Raises:
-            MooringError: Nothing was sent, and the reservation is released.
+        If it raises MooringError, nothing was sent, and the reservation is released.
         """
         try:
             return self._cycle.begin_binding(reservation, progress, ended)
@@ -164,10 +155,7 @@ class Committer:
 
     def end_binding(self, reservation: Reservation, answer: BindingAnswer) -> Committed:
         """Finish a binding that was begun and has this answer, as ``finish_binding`` would. It blocks where
-        further requests have to be made.
-
-        Raises:
-            MooringError: As ``finish_binding``.
+        further requests have to be made. Raises MooringError as ``finish_binding`` does.
         """
         try:
             return self._cycle.end_binding(reservation, answer)
@@ -184,10 +172,8 @@ class Committer:
         owner: str = "",
         progress: Progress | None = None,
     ) -> PlacedPod:
-        """Decide, assume and reserve ``pod``; ``bind_pod`` or ``unreserve_pod`` ends the reservation.
-
-        Raises:
-            MooringError: As ``place_pod``; nothing is left of it.
+        """Decide, assume and reserve ``pod``; ``bind_pod`` or ``unreserve_pod`` ends the reservation. Raises
+        MooringError as ``place_pod`` does; nothing is left of it.
         """
         placement = self._decide(pod, profile, candidates, seed, progress, keep=True)
         if placement.reservation is not None:
@@ -250,11 +236,8 @@ class Committer:
     def unreserve_pod(
         self, namespace: str, name: str, uid: str, *, owner: str = "", progress: Progress | None = None
     ) -> bool:
-        """``unreserve`` for exactly this pod.
-
-        Raises:
-            InvalidArgumentError: The UID is that of a pod of another name.
-            MooringError: As ``unreserve``.
+        """``unreserve`` for exactly this pod. Raises InvalidArgumentError if the UID is that of a pod of
+        another name, and MooringError as ``unreserve`` does.
         """
         return self.unreserve(uid, key=f"{namespace}/{name}", owner=owner, progress=progress)
 

@@ -116,10 +116,8 @@ class Commit:
         return SUCCESS, waits
 
     def pre_flight(self, calls: PluginCalls) -> Sequence[Enabled[PreBindPlugin[Any]]]:
-        """Return the plugins whose PreBind has something to do.
-
-        Raises:
-            PluginFailureError: One says neither that it has nor that it hasn't.
+        """Return the plugins whose PreBind has something to do. Raises PluginFailureError if one says neither
+        that it has nor that it hasn't.
         """
         busy = []
         with calls.point("PreBindPreFlight") as point:

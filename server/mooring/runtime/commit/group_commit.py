@@ -60,10 +60,8 @@ class GroupCommitter:
         bind: bool = False,
         progress: Progress | None = None,
     ) -> PlacedGroup:
-        """Decide, reserve and, with ``bind``, bind the group's pods.
-
-        Raises:
-            MooringError: The decision failed, or another process leads; nothing is left of it.
+        """Decide, reserve and, with ``bind``, bind the group's pods. Raises MooringError if the decision
+        failed, or another process leads; nothing is left of it.
         """
         self._committer.require_may_commit()
         committed_as = placing(profile)

@@ -103,10 +103,7 @@ def reserve_in_turn(
 
     A pod is its template with a name and a UID of its own. All that have a choice have a reservation; the
     first that has none is one that is locked, must not be placed, finds no node, or for which a plugin
-    reserves something.
-
-    Raises:
-        DeadlineExceededError: The caller no longer waits; nothing was reserved.
+    reserves something. Raises DeadlineExceededError if the caller no longer waits; nothing was reserved then.
     """
     engine, reservations = cycle.engine, cycle.reservations
     count = count_plain(templates, indices)
@@ -138,10 +135,8 @@ def begin_placing_in_turn(
     """Decide, assume and reserve the first of some pods, as ``reserve_in_turn`` does, to be bound at once.
 
     The caller owns the reservations; what has one stays locked. Profiles have no Permit plugin, and all
-    templates are such that ``asks_nothing``.
-
-    Raises:
-        DeadlineExceededError: The caller no longer waits; nothing was placed.
+    templates are such that ``asks_nothing``. Raises DeadlineExceededError if the caller no longer waits;
+    nothing was placed then.
     """
     engine, reservations = cycle.engine, cycle.reservations
     names, uids = [pod.metadata.name for pod in pods], [pod.metadata.uid for pod in pods]

@@ -19,11 +19,8 @@ from mooring.runtime.profiles.profile import Profile
 
 
 def reject_unbindable(pod: Pod) -> None:
-    """Reject a pod that must not be bound.
-
-    Raises:
-        FailedPreconditionError: It has a node (POD_BOUND_ELSEWHERE), is being deleted (POD_DELETING) or
-            gated (POD_GATED).
+    """Reject a pod that must not be bound. Raises FailedPreconditionError if it has a node
+    (POD_BOUND_ELSEWHERE), is being deleted (POD_DELETING) or gated (POD_GATED).
     """
     if pod.spec.node_name:
         raise bound_elsewhere(pod.key, pod.spec.node_name)
@@ -82,10 +79,8 @@ def no_longer_fits(pod: Pod, node_name: str, evaluation: Evaluation) -> MooringE
 def still_fits(
     engine: Engine, pod: Pod, node_name: str, profile: Profile, progress: Progress | None
 ) -> Evaluation:
-    """Filter ``pod`` on the node on which it is assumed, as if it weren't there.
-
-    Raises:
-        NotFoundError: There is no such node (NODE_NOT_FOUND).
+    """Filter ``pod`` on the node on which it is assumed, as if it weren't there. Raises NotFoundError if
+    there is no such node (NODE_NOT_FOUND).
     """
     fork = engine.state.fork()
     fork.discard(pod.metadata.uid)

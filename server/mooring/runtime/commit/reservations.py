@@ -209,10 +209,8 @@ class Reservations:
         return sorted(found)
 
     def lock_pod(self, uid: str, progress: Progress) -> None:
-        """Wait for the pod's lock and take it. Any thread may unlock the pod.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
+        """Wait for the pod's lock and take it. Any thread may unlock the pod. Raises DeadlineExceededError if
+        the caller no longer waits.
         """
         with self._lock:
             while uid in self._locked:

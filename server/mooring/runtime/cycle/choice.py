@@ -38,10 +38,8 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def evaluation(self) -> Evaluation:
-        """The full evaluation; there is one when no node was found, or when it was requested.
-
-        Raises:
-            LookupError: It comes from a cached evaluation.
+        """The full evaluation; there is one when no node was found, or when it was requested. Raises
+        LookupError if it comes from a cached evaluation.
         """
         if isinstance(self.source, Evaluation):
             return self.source
@@ -64,10 +62,8 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def ties(self) -> Int32s:
-        """int32[tie_count]: the rows of all nodes with the highest total, in the evaluation's order.
-
-        Raises:
-            LookupError: It comes from a cached evaluation.
+        """int32[tie_count]: the rows of all nodes with the highest total, in the evaluation's order. Raises
+        LookupError if it comes from a cached evaluation.
         """
         evaluation = self.evaluation
         rows: Int32s = evaluation.rows[evaluation.best]

@@ -70,11 +70,8 @@ def evaluate(
 ) -> Evaluation:
     """Run the cycle for ``pod`` up to the scores, or to PostFilter when no node takes it.
 
-    ``rows`` (int32[N]) are the candidates.
-
-    Raises:
-        PluginFailureError: A plugin raised or broke its contract, or an extender failed; the decision fails.
-        NodesChangedError: A candidate was deleted meanwhile.
+    ``rows`` (int32[N]) are the candidates. Raises PluginFailureError if a plugin raised or broke its
+    contract, or an extender failed, and NodesChangedError if a candidate was deleted meanwhile.
     """
     evaluation = begin(profile, cluster, pod, rows, as_of=as_of_now(pod, cluster.snapshot))
     if options.group is not None:
@@ -134,10 +131,7 @@ def evaluate_preemption(
     seed: int,
 ) -> Evaluation:
     """Return what could be done so that one of ``rows`` takes ``pod``, or which of the ``given`` candidates
-    do.
-
-    Raises:
-        NotFoundError: The profile has no plugin that makes room (PLUGIN_NOT_FOUND).
+    do. Raises NotFoundError if the profile has no plugin that makes room (PLUGIN_NOT_FOUND).
     """
     evaluation = evaluate_filters(profile, cluster, pod, rows, calls, reuse=True)
     if len(rows):

@@ -142,10 +142,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         preemption_findings: Findings = NO_FINDINGS,
     ) -> Explanation:
         """Return the explanation of ``choice``, with ``warnings`` after those of its profile, for a pod that
-        is on ``assigned_node`` already, or ``held`` back.
-
-        Raises:
-            LookupError: It was selected from a cached evaluation, which has no reasons.
+        is on ``assigned_node`` already, or ``held`` back. Raises LookupError if it was selected from a cached
+        evaluation, which has no reasons.
         """
         evaluation = choice.evaluation
         pod, profile, names = evaluation.pod.metadata, evaluation.profile, evaluation.names

@@ -32,10 +32,8 @@ def run_extender_filters(evaluation: Evaluation, positions: Int32s) -> None:
     """Ask the extenders that are interested, one after the other, about the candidates that are left.
 
     ``positions`` (int32[M]) are the candidates of the plugins. The first extender gets the feasible ones
-    among them, each other one those that the ones before it leave.
-
-    Raises:
-        PluginFailureError: An extender that can't be ignored failed.
+    among them, each other one those that the ones before it leave. Raises PluginFailureError if an extender
+    that can't be ignored failed.
     """
     extenders = evaluation.profile.extenders_for(evaluation.pod)
     if not extenders:
@@ -128,9 +126,7 @@ def _points(names: Sequence[str], answer: Sequence[tuple[str, int]]) -> Int64s:
 
 def bind_by_extender(profile: Profile, pod: Pod, node_name: str) -> Status | None:
     """Return the status of the extender that binds ``pod`` instead of the Bind plugins; None when they do.
-
-    Raises:
-        PluginFailureError: It gave no answer that can be used; the pod may be bound.
+    Raises PluginFailureError if it gave no answer that can be used; the pod may be bound.
     """
     for extender in profile.extenders_for(pod):
         if not extender.binds:
@@ -152,10 +148,8 @@ def process_preemption(
     profile: Profile, pod: Pod, candidates: Sequence[Candidate], snapshot: Snapshot
 ) -> Sequence[Candidate]:
     """Return what the extenders that take part in preemption leave of ``candidates``, which are not empty.
-
-    Raises:
-        PluginFailureError: An extender that can't be ignored failed, or named a node or a pod that is not
-            there, or a node without victims.
+    Raises PluginFailureError if an extender that can't be ignored failed, or named a node or a pod that is
+    not there, or a node without victims.
     """
     for extender in profile.extenders_for(pod):
         if not extender.preempts:

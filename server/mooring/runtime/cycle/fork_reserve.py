@@ -43,10 +43,8 @@ class ForkReserve:
         self._kept: list[_Kept] = []
 
     def place(self, pod: Pod, node_name: str, calls: PluginCalls) -> None:
-        """Assume ``pod`` on its earlier node, and keep what it reserved then.
-
-        Raises:
-            PluginFailureError: A plugin failed.
+        """Assume ``pod`` on its earlier node, and keep what it reserved then. Raises PluginFailureError if a
+        plugin failed.
         """
         written = CycleState()
         if self._wanting(pod):
@@ -58,10 +56,8 @@ class ForkReserve:
     def keep(self, pod: Pod, node_name: str, written: CycleState, calls: PluginCalls) -> Status:
         """Reserve on the selected node; return why that can't be, with nothing kept of the pod.
 
-        ``written`` is what the plugins wrote when it was selected.
-
-        Raises:
-            PluginFailureError: A plugin failed.
+        ``written`` is what the plugins wrote when it was selected. Raises PluginFailureError if a plugin
+        failed.
         """
         wanting = self._wanting(pod)
         if not wanting:

@@ -147,10 +147,8 @@ class FullCycle:
         seed: int,
         progress: Progress | None,
     ) -> Choice:
-        """Select the node for ``pod`` and assume it there.
-
-        Raises:
-            UnavailableError: The state changes faster than the decision can follow.
+        """Select the node for ``pod`` and assume it there. Raises UnavailableError if the state changes
+        faster than the decision can follow.
         """
         for _ in _attempts(pod):
             run = partial(evaluate, options=CycleOptions(start=self.start, reuse=True))
@@ -203,11 +201,9 @@ class FullCycle:
         """Filter ``pod`` on the node and, when it fits, assume it there in one step; else nothing is changed.
 
         The filters pass in the very state in which the pod is assumed: besides the node, everything that a
-        filter may read is unchanged, such as the pods of a topology domain, claims and devices.
-
-        Raises:
-            NotFoundError: No such node (NODE_NOT_FOUND).
-            UnavailableError: The state changes faster than the check can follow.
+        filter may read is unchanged, such as the pods of a topology domain, claims and devices. Raises
+        NotFoundError if there is no such node (NODE_NOT_FOUND), and UnavailableError if the state changes
+        faster than the check can follow.
         """
         node = Candidates(lambda state: row_of(state, node_name))
         for _ in _attempts(pod):

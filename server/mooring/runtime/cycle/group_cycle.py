@@ -154,11 +154,8 @@ class GroupCycle:
     def run(self) -> GroupDecision:
         """Decide, and find out what could be done for a group that fits nowhere.
 
-        ``world`` is unchanged then, unless other pods would have to make room.
-
-        Raises:
-            PluginFailureError: A plugin failed.
-            NeedsCopyError: ``world`` has to be a copy.
+        ``world`` is unchanged then, unless other pods would have to make room. Raises PluginFailureError if a
+        plugin failed, and NeedsCopyError if ``world`` has to be a copy.
         """
         problem = check_group(self._profile, self._group, self._world.snapshot)
         if problem is not None:

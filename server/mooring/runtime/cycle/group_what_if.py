@@ -131,10 +131,8 @@ def make_room(
     what_if: GroupWhatIf,
     calls: PluginCalls,
 ) -> GroupPreemption:
-    """Return what the plugins say: the first that does not leave it to the next one decides.
-
-    Raises:
-        PluginFailureError: A plugin raised, or returned something else.
+    """Return what the plugins say: the first that does not leave it to the next one decides. Raises
+    PluginFailureError if a plugin raised, or returned something else.
     """
     reasons: list[str] = []
     remedies: list[Remedy] = []

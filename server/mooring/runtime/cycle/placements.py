@@ -42,10 +42,8 @@ NOWHERE = Status.unschedulable("no feasible placements found")
 def find_placements(
     profile: Profile, state: CycleState, group: PodGroupInfo, nodes: NodeView, calls: PluginCalls
 ) -> PlacementColumns | Status:
-    """Return where the group could be; without a plugin that says so, ``nodes``; else why nowhere.
-
-    Raises:
-        PluginFailureError: The plugin raised, or returned something else.
+    """Return where the group could be; without a plugin that says so, ``nodes``; else why nowhere. Raises
+    PluginFailureError if the plugin raised, or returned something else.
     """
     if not profile.placement_generate:
         return PlacementColumns([GroupPlacement("", nodes.rows)])
@@ -70,10 +68,8 @@ def feasible_so_far(
     progress: PlacementProgress,
     calls: PluginCalls,
 ) -> Status:
-    """Return Success, Wait or Unschedulable: the worst of the plugins' statuses.
-
-    Raises:
-        PluginFailureError: A plugin raised, or returned something else.
+    """Return Success, Wait or Unschedulable: the worst of the plugins' statuses. Raises PluginFailureError if
+    a plugin raised, or returned something else.
     """
     worst = SUCCESS
     with calls.point(_FEASIBLE) as point:
@@ -99,10 +95,8 @@ def score_placements(
     found: Sequence[PodGroupAssignments],
     calls: PluginCalls,
 ) -> tuple[tuple[PlacementScores, ...], Int64s]:
-    """Return each plugin's scores of the placements, and int64[P], their totals.
-
-    Raises:
-        PluginFailureError: A plugin raised, or a score is outside of 0..100 after normalising.
+    """Return each plugin's scores of the placements, and int64[P], their totals. Raises PluginFailureError if
+    a plugin raised, or a score is outside of 0..100 after normalising.
     """
     totals: Int64s = np.zeros(len(found), np.int64)
     scores = []

@@ -154,10 +154,8 @@ class PluginCalls:
         self._check()
 
     def require_plugins(self) -> None:
-        """Go on only if plugins may be called: before a step that can't be left half done.
-
-        Raises:
-            NeedsPluginsError: They may not.
+        """Go on only if plugins may be called: before a step that can't be left half done. Raises
+        NeedsPluginsError otherwise.
         """
         if not self._allowed:
             raise NeedsPluginsError

@@ -180,9 +180,7 @@ def preempt(
     evaluation: Evaluation, calls: PluginCalls, given: Sequence[Candidate] | None, start: int
 ) -> Preemption:
     """Return the answer of the profile's first preempting plugin; ``evaluation`` has Filter's verdicts.
-
-    Raises:
-        NotFoundError: It has none (PLUGIN_NOT_FOUND).
+    Raises NotFoundError if it has none (PLUGIN_NOT_FOUND).
     """
     preempting = preempting_plugin(evaluation.profile)
     if preempting is None:

@@ -54,9 +54,8 @@ class Scaled:
 
 def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:
     """Score ``rows`` (int32[F]), all taken as feasible, by the profile's plugins and then by extenders.
-
-    Raises:
-        PluginFailureError: A plugin raised, or a score is not an int64, or outside 0..100 after normalising.
+    Raises PluginFailureError if a plugin raised, or a score is not an int64, or outside 0..100 after
+    normalising.
     """
     raw = raw_scores(evaluation, rows, calls)
     scores = add_extender_scores(evaluation, rows, weigh(evaluation, raw, len(rows), calls))

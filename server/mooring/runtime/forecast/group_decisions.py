@@ -78,11 +78,8 @@ class GroupDecisions:
     def decide(self, placements: PlacementColumns) -> FirstChoices:
         """Select nodes in each placement for the first pods, up to one that none takes.
 
-        The rows of a placement's nodes are in ascending order.
-
-        Raises:
-            MovedOnError: The live state has moved on, and there is no copy.
-            DeadlineExceededError: The caller no longer waits.
+        The rows of a placement's nodes are in ascending order. Raises MovedOnError if the live state has
+        moved on, and there is no copy, and DeadlineExceededError if the caller no longer waits.
         """
         live = self._live
         if live is not None:

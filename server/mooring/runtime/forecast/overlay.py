@@ -73,10 +73,7 @@ class Branch:
 
     def holds(self, cluster: ClusterState) -> bool:
         """Return whether what it begins with is true for the state as it is. The caller holds the state's
-        lock.
-
-        Raises:
-            NotCachedError: More than the profile's rules decides by now.
+        lock. Raises NotCachedError if more than the profile's rules decides by now.
         """
         check_still_decides(cluster, self._template.selected_keys)
         return self._cached.current(self._basis)
@@ -100,11 +97,9 @@ class Branch:
             self._rank()
 
     def update(self, moved: Sequence[int], overlay: Overlay) -> None:
-        """Take in the rows that pods were placed on since the last time.
-
-        Raises:
-            NotCachedError: A new resource state can't be told apart from the state's.
-            BeginAgainError: The state has moved too far.
+        """Take in the rows that pods were placed on since the last time. Raises NotCachedError if a new
+        resource state can't be told apart from the state's, and BeginAgainError if the state has moved too
+        far.
         """
         rows = moved[self._behind :]
         self._behind = len(moved)

@@ -16,10 +16,8 @@ from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 def state_after(tracker: ChangeTracker, resource_id: int, usage: PodUsage, table: NodeTable) -> int:
     """Return the id that rows with ``resource_id`` have once a pod takes ``usage``.
 
-    ``table`` is that of the state. The caller holds the state's lock.
-
-    Raises:
-        NotCachedError: Columns have other meanings by now.
+    ``table`` is that of the state. The caller holds the state's lock. Raises NotCachedError if columns have
+    other meanings by now.
     """
     if table.resource_index is not tracker.resource_index:
         raise NotCachedError(Bypass.RESOURCES)
@@ -37,10 +35,7 @@ def state_after(tracker: ChangeTracker, resource_id: int, usage: PodUsage, table
 def show_states(tracker: ChangeTracker, resource_ids: Sequence[int], table: NodeTable, rows: Int32s) -> None:
     """Give ``rows`` of ``table``, a scratch copy, the resource states with these ids.
 
-    The caller holds the state's lock.
-
-    Raises:
-        NotCachedError: Columns have other meanings by now.
+    The caller holds the state's lock. Raises NotCachedError if columns have other meanings by now.
     """
     width = len(table.allocatable)
     keys = b"".join(map(tracker.key_of, resource_ids))

@@ -80,10 +80,8 @@ class Extender(Protocol):
         ...
 
     def bind(self, pod: Pod, node_name: str) -> Status:
-        """Have ``pod`` bound to the node; an Error says that it was rejected.
-
-        Raises:
-            PluginFailureError: There was no answer that can be used; the pod may be bound.
+        """Have ``pod`` bound to the node; an Error says that it was rejected. Raises PluginFailureError if
+        there was no answer that can be used; the pod may be bound.
         """
         ...
 

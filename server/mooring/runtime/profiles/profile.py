@@ -271,10 +271,8 @@ def placing(profile: Profile) -> Profile:
 def build_profile(
     effective: EffectiveProfile, registry: Registry, handle: Handle, configuration_hash: str = ""
 ) -> Profile:
-    """Make the plugins of ``effective``, one object per plugin for all its points.
-
-    Raises:
-        RegistryError: A plugin can't be made; the message names profile and plugin.
+    """Make the plugins of ``effective``, one object per plugin for all its points. Raises RegistryError if a
+    plugin can't be made; the message names profile and plugin.
     """
     made: dict[str, Plugin[Any]] = {}
     unsupported: dict[str, None] = {}

@@ -58,10 +58,8 @@ class Profiles(Mapping[str, Profile]):
         return sorted(came, key=cmp_to_key(compare))
 
     def find(self, name: str = "", pod: Pod | None = None) -> Profile:
-        """Return the profile called ``name``; else that of the pod's schedulerName; else the only one.
-
-        Raises:
-            NotFoundError: There is none; the message lists the names.
+        """Return the profile called ``name``; else that of the pod's schedulerName; else the only one. Raises
+        NotFoundError if there is none; the message lists the names.
         """
         wanted = name or (pod.spec.scheduler_name if pod is not None else "")
         if wanted in self._by_name:
@@ -76,9 +74,7 @@ class Profiles(Mapping[str, Profile]):
 
     def of_pod(self, name: str, pod: Pod) -> Profile:
         """Return the profile called ``name``; without a name the one that schedules the pod in a cluster.
-
-        Raises:
-            NotFoundError: There is none (PROFILE_NOT_FOUND): the pod is another scheduler's.
+        Raises NotFoundError if there is none (PROFILE_NOT_FOUND): the pod is another scheduler's.
         """
         if name or not self.is_foreign(pod):
             return self.find(name, pod)

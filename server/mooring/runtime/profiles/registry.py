@@ -44,11 +44,9 @@ class Registration:
     announced: bool = False
 
     def plugin_class(self) -> type[Plugin[Any]]:
-        """Return the class that the factory makes, checked against its extension points.
-
-        Raises:
-            RegistryError: It can't be imported, or a factory function doesn't say what it returns.
-            PluginDefinitionError: It doesn't fit its extension points.
+        """Return the class that the factory makes, checked against its extension points. Raises RegistryError
+        if it can't be imported or doesn't say what it returns, and PluginDefinitionError if it doesn't fit
+        its extension points.
         """
         kind = _made_class(self.name, self.factory())
         check_plugin_class(self.name, kind)
@@ -80,20 +78,16 @@ class Registry:
         self._entries: dict[str, Registration] = {}
 
     def register(self, name: str, factory: PluginFactory, *, source: str = "in code") -> None:
-        """Add a plugin; the factory that an installed package announces by this name takes its place.
-
-        Raises:
-            RegistryError: The name is taken.
-            PluginDefinitionError: The class doesn't fit its extension points.
+        """Add a plugin; the factory that an installed package announces by this name takes its place. Raises
+        RegistryError if the name is taken, and PluginDefinitionError if the class doesn't fit its extension
+        points.
         """
         check_plugin_class(name, _made_class(name, factory))
         self._add(Registration(name, source, lambda: factory))
 
     def register_reference(self, reference: str) -> str:
         """Add the plugin class that ``reference`` (``package.module:Class``) names; its name is returned.
-
-        Raises:
-            RegistryError: The reference is malformed, can't be imported, or its name is taken.
+        Raises RegistryError if the reference is malformed, can't be imported, or its name is taken.
         """
         module, _, attribute = reference.partition(":")
         if not module or not attribute:
@@ -110,10 +104,8 @@ class Registry:
         return kind.name
 
     def register_entry_points(self) -> None:
-        """Add what installed packages announce. They are imported only when a profile enables them.
-
-        Raises:
-            RegistryError: A name is taken; the message names both sources.
+        """Add what installed packages announce. They are imported only when a profile enables them. Raises
+        RegistryError if a name is taken; the message names both sources.
         """
         for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
             self._add(Registration(point.name, _source_of(point), point.load, announced=True))
@@ -124,10 +116,8 @@ class Registry:
             raise RegistryError(f"no plugin named {name} exists")
 
     def merge(self, other: Registry) -> None:
-        """Add all plugins of ``other``; nothing is added when one name is taken.
-
-        Raises:
-            RegistryError: A name is taken.
+        """Add all plugins of ``other``; nothing is added when one name is taken. Raises RegistryError if a
+        name is taken.
         """
         for entry in other:
             self._reject_taken(entry)
@@ -170,10 +160,8 @@ def new_in_tree_registry() -> Registry:
 
 
 def installed_registry() -> Registry:
-    """Return a registry of mooring's plugins and of those that installed packages announce.
-
-    Raises:
-        RegistryError: Two have the same name.
+    """Return a registry of mooring's plugins and of those that installed packages announce. Raises
+    RegistryError if two have the same name.
     """
     registry = new_in_tree_registry()
     registry.register_entry_points()

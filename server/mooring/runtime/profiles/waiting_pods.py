@@ -137,10 +137,8 @@ class PodsAtPermit:
             self._asked.pop(uid, None)
 
     def wait(self, uid: str, check: Callable[[], None]) -> Status:
-        """Blocks until the pod may go on, or must not; Success at once for a pod that doesn't wait.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits; the pod waits no longer either.
+        """Blocks until the pod may go on, or must not; Success at once for a pod that doesn't wait. Raises
+        DeadlineExceededError if the caller no longer waits; the pod waits no longer either.
         """
         with self._lock:
             waiting = self._pods.get(uid)

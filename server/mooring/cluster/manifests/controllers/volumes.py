@@ -116,9 +116,7 @@ class _Volumes:
 
     def smallest(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """Return the smallest free volume that fits, for each number of access modes for which there is one.
-
-        Raises:
-            SelectorError: The claim's selector is malformed.
+        Raises SelectorError if the claim's selector is malformed.
         """
         found = []
         for count in range(1 + len(_ACCESS_MODES)):

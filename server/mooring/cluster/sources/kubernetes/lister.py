@@ -89,11 +89,8 @@ class Lister:
         self._decode_event = decoder.decode
 
     def find_path(self) -> None:
-        """Find out where the server has the kind.
-
-        Raises:
-            NotFoundError: It has no such kind.
-            MooringError: It doesn't say.
+        """Find out where the server has the kind. Raises NotFoundError if it has no such kind, and
+        MooringError if it doesn't say.
         """
         version = served_version(self._api, self._resource)
         if not version:
@@ -104,11 +101,8 @@ class Lister:
         self.path = self._resource.collection(version=version)
 
     def read_page(self, token: str, limit: int, timeout: float) -> Page:
-        """Return a page of a fresh list, or the one that ``token`` continues.
-
-        Raises:
-            GoneError: The list is forgotten.
-            MooringError: As ``failure`` says, or UnavailableError: what came is not a list.
+        """Return a page of a fresh list, or the one that ``token`` continues. Raises GoneError if the list is
+        forgotten, MooringError as ``failure`` says, and UnavailableError if what came is not a list.
         """
         query = {"limit": str(limit), **({"continue": token} if token else {})}
         response = self._api.request("GET", self.path, query=query, timeout=timeout)

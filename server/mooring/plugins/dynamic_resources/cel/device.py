@@ -32,10 +32,8 @@ class DeviceScope:
 
 
 def device_scope(driver: str, device: Device, *, shared: bool = False) -> DeviceScope:
-    """Return the scope of ``device`` and whether it can be shared.
-
-    Raises:
-        EvaluationError: An attribute has no value, or an invalid version.
+    """Return the scope of ``device`` and whether it can be shared. Raises EvaluationError if an attribute has
+    no value, or an invalid version.
     """
     attributes: Domains = {}
     for name, attribute in device.attributes.items():

@@ -58,10 +58,8 @@ def split(text: str, separator: str, most: int = -1) -> list[str]:
 
 
 def replace(text: str, old: str, new: str, most: int = -1) -> str:
-    """``text`` with ``old`` replaced, at most ``most`` times if that isn't negative.
-
-    Raises:
-        EvaluationError: The result would be longer than any text that may be gone through.
+    """``text`` with ``old`` replaced, at most ``most`` times if that isn't negative. Raises EvaluationError
+    if the result would be longer than any text that may be gone through.
     """
     count = text.count(old) if most < 0 else min(text.count(old), most)
     if len(text) + count * (len(new) - len(old)) > _MAX_LENGTH:

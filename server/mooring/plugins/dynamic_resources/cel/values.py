@@ -107,10 +107,8 @@ def kind_of(value: Value) -> str:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """``left == right``; values of different types are different.
-
-    Raises:
-        EvaluationError: A quantity or version on the left meets another type.
+    """``left == right``; values of different types are different. Raises EvaluationError if a quantity or
+    version on the left meets another type.
     """
     if type(left) is type(right):
         return left == right
@@ -128,10 +126,8 @@ def differ(left: Value, right: Value) -> bool:
 
 
 def one_of_constants(item: Value, constants: frozenset[tuple[type, Value]]) -> bool:
-    """``item in [...]`` of a list of literals.
-
-    Raises:
-        InternalError: ``item`` is a version: cel-go looks it up by a hash.
+    """``item in [...]`` of a list of literals. Raises InternalError if ``item`` is a version: cel-go looks it
+    up by a hash.
     """
     if isinstance(item, Semver):
         raise InternalError("a version in a constant list")

@@ -69,11 +69,9 @@ def assumed_for(pod: Pod, objects: ObjectTable) -> ResourceClaim | None:
 
 
 def make(claim: ExtendedClaim, pod: Pod, handle: Handle, cluster: ClusterApi, *, timed: bool) -> None:
-    """Make the claim, write its devices, and inform the kubelet through the pod's status.
-
-    Raises:
-        ClaimBindingError: Another writer has changed it since.
-        MooringError: The API server rejected it or did not answer.
+    """Make the claim, write its devices, and inform the kubelet through the pod's status. Raises
+    ClaimBindingError if another writer has changed it since, and MooringError if the API server rejected it
+    or did not answer.
     """
     meta = pod.metadata
     owner = {"apiVersion": "v1", "kind": "Pod", "name": meta.name, "uid": meta.uid, "controller": True}
@@ -118,10 +116,8 @@ def deletion_of(claim: ResourceClaim) -> Remedy:
 
 
 def delete(claim: ResourceClaim, cluster: ClusterApi) -> None:
-    """Delete the claim, unless another finalizer keeps it.
-
-    Raises:
-        MooringError: The API server rejected it or did not answer.
+    """Delete the claim, unless another finalizer keeps it. Raises MooringError if the API server rejected it
+    or did not answer.
     """
 
     def let_go() -> None:

@@ -37,10 +37,8 @@ class ClaimError(Exception):
 
 
 def claims_of(pod: Pod, objects: ObjectTable, rules: Rules) -> list[ResourceClaim]:
-    """Return the claims of ``pod``, in its order; an entry for which no claim is needed is left out.
-
-    Raises:
-        ClaimError: A claim is missing, being deleted or another pod's.
+    """Return the claims of ``pod``, in its order; an entry for which no claim is needed is left out. Raises
+    ClaimError if a claim is missing, being deleted or another pod's.
     """
     claims: list[ResourceClaim] = []
     for entry in timely(pod.spec.resource_claims):
@@ -96,10 +94,7 @@ def users_of(
     pod: Pod, claims: Sequence[ResourceClaim], objects: ObjectTable, rules: Rules
 ) -> list[ResourceClaimConsumerReference | None]:
     """Return the user to reserve each of ``claims_of`` for, the pod or its group; None = it is reserved
-    already.
-
-    Raises:
-        ClaimError: The group is not known.
+    already. Raises ClaimError if the group is not known.
     """
     meta = pod.metadata
     itself = ResourceClaimConsumerReference(resource="pods", name=meta.name, uid=meta.uid)
@@ -135,9 +130,7 @@ def is_group(user: ResourceClaimConsumerReference, name: str) -> bool:
 
 def group_claims_of(group: PodGroup, objects: ObjectTable) -> list[ResourceClaim]:
     """Return the claims that ``group`` names, in its order, without those that were made for another owner.
-
-    Raises:
-        ClaimError: A claim is missing.
+    Raises ClaimError if a claim is missing.
     """
     meta = group.metadata
     made = {status.name: status.resource_claim_name for status in group.status.resource_claim_statuses}
@@ -159,10 +152,8 @@ def group_claims_of(group: PodGroup, objects: ObjectTable) -> list[ResourceClaim
 
 
 def to_be_allocated(claim: ResourceClaim, objects: ObjectTable, rules: Rules) -> ClaimToAllocate:
-    """``claim``, which has no devices, with the device classes that it names.
-
-    Raises:
-        ClaimError: A request asks for nothing that is known, or there is no such class.
+    """``claim``, which has no devices, with the device classes that it names. Raises ClaimError if a request
+    asks for nothing that is known, or there is no such class.
     """
     key = claim.metadata.key
     classes: dict[str, DeviceClass] = {}

@@ -133,10 +133,8 @@ def _show(
 def bind(
     reserved: ReservedClaims, pod: Pod, handle: Handle, timeout: timedelta | None, caller: Caller
 ) -> Status:
-    """Write the claims, and wait for their devices for as long as that may take.
-
-    Raises:
-        DeadlineExceededError: The caller no longer waits.
+    """Write the claims, and wait for their devices for as long as that may take. Raises DeadlineExceededError
+    if the caller no longer waits.
     """
     cluster = handle.cluster
     if cluster is None:
@@ -153,11 +151,8 @@ def bind(
 
 
 def write(reserved: ReservedClaims, pod: Pod, handle: Handle, cluster: ClusterApi, *, timed: bool) -> None:
-    """Write the allocations, and that the pod uses the claims.
-
-    Raises:
-        ClaimBindingError: A concurrent writer was faster.
-        MooringError: The API server rejected it or did not answer.
+    """Write the allocations, and that the pod uses the claims. Raises ClaimBindingError if a concurrent
+    writer was faster, and MooringError if the API server rejected it or did not answer.
     """
     for use in reserved.uses:
         if use.user is None:

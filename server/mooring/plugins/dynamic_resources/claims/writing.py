@@ -46,21 +46,17 @@ def write_claim(
 ) -> ResourceClaim:
     """Write its devices, if they were found now, and its user; return the written claim.
 
-    Pods of a group that share it do so at the same time: later ones find it already written.
-
-    Raises:
-        ClaimBindingError: A concurrent writer was faster.
-        MooringError: The API server rejected it or did not answer.
+    Pods of a group that share it do so at the same time: later ones find it already written. Raises
+    ClaimBindingError if a concurrent writer was faster, and MooringError if the API server rejected it or did
+    not answer.
     """
     document = until_unchanged(lambda: _write_one(claim, allocation, user, handle, cluster, timed=timed))
     return msgspec.convert(document, ResourceClaim)
 
 
 def until_unchanged(attempt: Callable[[], Written]) -> Written:
-    """Return what ``attempt`` returns once no other writer changes the claim at the same time.
-
-    Raises:
-        AbortedError: Another writer did each time.
+    """Return what ``attempt`` returns once no other writer changes the claim at the same time. Raises
+    AbortedError if another writer did each time.
     """
     for _ in range(ATTEMPTS - 1):
         try:
@@ -126,10 +122,8 @@ def _classes(claim: ResourceClaim, cluster: ClusterApi) -> dict[str, Document]:
 
 
 def withdraw(claim: ResourceClaim, uid: str, cluster: ClusterApi) -> Document | None:
-    """Let a user no longer stand in the claim's status; returns it as it is then, None = it is gone.
-
-    Raises:
-        MooringError: The API server rejected it or did not answer.
+    """Let a user no longer stand in the claim's status; returns it as it is then, None = it is gone. Raises
+    MooringError if the API server rejected it or did not answer.
     """
     document = cluster.read(target_of(claim))
     if document is None or document["metadata"].get("uid") != claim.metadata.uid:

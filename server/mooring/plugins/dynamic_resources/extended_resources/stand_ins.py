@@ -118,10 +118,8 @@ class NodesWithDevices(NodeView):
 
 
 def device_totals(device_class: DeviceClass, nodes: NodeView, rules: Rules) -> DeviceTotals:
-    """Return the devices of ``device_class`` on each of ``nodes``.
-
-    Raises:
-        UnsupportedExpressionError: A selector of the class is outside the supported part of CEL.
+    """Return the devices of ``device_class`` on each of ``nodes``. Raises UnsupportedExpressionError if a
+    selector of the class is outside the supported part of CEL.
     """
     objects = nodes.snapshot.objects
     allocated = allocated_by(objects.all(ResourceClaim), rules)

@@ -29,10 +29,8 @@ class CapacityError(Exception):
 
 
 def consumed(device: Device, asked: Amounts | None, rules: Rules) -> dict[str, int]:
-    """Return the amount of each capacity of ``device`` that a request for ``asked`` takes.
-
-    Raises:
-        CapacityError: An amount is too large for a device's steps, or finer than they can be, or negative.
+    """Return the amount of each capacity of ``device`` that a request for ``asked`` takes. Raises
+    CapacityError if an amount is too large for a device's steps, or finer than they can be, or negative.
     """
     wanted = asked or _NOTHING
     return {name: _taken(wanted.get(name), held, rules) for name, held in device.capacity.items()}

@@ -63,10 +63,7 @@ class NodePools:
 
         They are found once where each slice names its node, so that nothing of the node matters but its name.
         Before 1.36 kube-scheduler tries them in any order; so that it matters least, here it is always the
-        same.
-
-        Raises:
-            NodeSelectorError: A slice's or device's node selector can't be used.
+        same. Raises NodeSelectorError if a slice's or device's node selector can't be used.
         """
         if self.inventory.others:
             return _gather(self.inventory, reach, position, node_name, self._rules)

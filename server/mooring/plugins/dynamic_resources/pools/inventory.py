@@ -72,10 +72,8 @@ class DeviceTraits:
         return capacity.fits(self.device, None, {}, self.rules)
 
     def fulfil(self, expression: str, check_time: Callable[[], None]) -> bool:
-        """Return whether they fulfil a selector; computed once for all of them.
-
-        Raises:
-            EvaluationError: It fails on them.
+        """Return whether they fulfil a selector; computed once for all of them. Raises EvaluationError if it
+        fails on them.
         """
         known = self._fulfilled.get(expression)
         if known is None:

@@ -259,20 +259,16 @@ class DeviceLedger:
         return capacity.fits(candidate.device, choice.amounts, used, self.rules)
 
     def would_have_room(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
-        """Whether the device would have the capacity if no claim had a share of it.
-
-        Raises:
-            CapacityError: The amount can't be reckoned with.
+        """Whether the device would have the capacity if no claim had a share of it. Raises CapacityError if
+        the amount can't be reckoned with.
         """
         if not self.rules.shares:
             return True
         return capacity.fits(candidate.device, choice.amounts, _NOTHING, self.rules)
 
     def consumed(self, candidate: CandidateDevice, choice: DeviceChoice) -> Mapping[str, int]:
-        """Return what ``choice`` takes of each capacity of the device.
-
-        Raises:
-            CapacityError: The amount can't be reckoned with.
+        """Return what ``choice`` takes of each capacity of the device. Raises CapacityError if the amount
+        can't be reckoned with.
         """
         return capacity.consumed(candidate.device, choice.amounts, self.rules)
 

@@ -31,10 +31,8 @@ class Reach:
         self._masks: dict[int, tuple[NodeSelector, Bools]] = {}
 
     def selected(self, selector: NodeSelector, position: int) -> bool:
-        """Return whether ``selector`` matches the node at ``position``.
-
-        Raises:
-            NodeSelectorError: The selector can't be used.
+        """Return whether ``selector`` matches the node at ``position``. Raises NodeSelectorError if the
+        selector can't be used.
         """
         known = self._masks.get(id(selector))
         if known is None:
@@ -46,9 +44,7 @@ class Reach:
         self, position: int, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None
     ) -> bool:
         """Return whether the node at ``position`` is the one named, one of all, or selected, in this order.
-
-        Raises:
-            NodeSelectorError: The selector can't be used.
+        Raises NodeSelectorError if the selector can't be used.
         """
         if node_name:
             return self.names[position] == node_name

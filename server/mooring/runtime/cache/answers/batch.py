@@ -79,10 +79,8 @@ class CachedBatch:
         """Decide about pods in order: those of one index are alike but for names and UIDs.
 
         ``templates`` has the template of an index, if there is one. It ends before the first pod that has to
-        be evaluated in full, such as one without a template, or that no node takes.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits, and nothing was assumed.
+        be evaluated in full, such as one without a template, or that no node takes. Raises
+        DeadlineExceededError if the caller no longer waits; nothing was assumed then.
         """
         alike = [(index, len(tuple(same))) for index, same in groupby(indices)]
         alike.reverse()

@@ -85,9 +85,7 @@ class OptimisticRead:
 
     def holds(self) -> bool:
         """Return whether the evaluation is true for the state as it is. The caller holds the state's lock.
-
-        Raises:
-            NotCachedError: The pod has to be evaluated in full.
+        Raises NotCachedError if the pod has to be evaluated in full.
         """
         check_still_decides(self._cluster, self._selected_keys)
         return self._evaluation.current()
@@ -103,10 +101,7 @@ class OptimisticRead:
 def check_still_decides(cluster: ClusterState, selected_keys: frozenset[str]) -> None:
     """Go on only if no pod is nominated, and selectors name no other labels than ``selected_keys``.
 
-    The caller holds the state's lock.
-
-    Raises:
-        NotCachedError: One was, or a selector names another label.
+    The caller holds the state's lock. Raises NotCachedError otherwise.
     """
     pods = cluster.snapshot.pods
     if pods.nominated:
@@ -116,10 +111,8 @@ def check_still_decides(cluster: ClusterState, selected_keys: frozenset[str]) ->
 
 
 def check_may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> None:
-    """Go on only if nothing asks for more than the selection of a node by all of the profile's rules.
-
-    Raises:
-        NotCachedError: Something does.
+    """Go on only if nothing asks for more than the selection of a node by all of the profile's rules. Raises
+    NotCachedError otherwise.
     """
     if not profile.has_scoring:
         raise NotCachedError(Bypass.NO_SCORING)
@@ -128,9 +121,7 @@ def check_may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> None:
 
 def check_may_be_tried(cluster: ClusterState, pod: Pod, profile: Profile) -> None:
     """Go on only if ``pod`` can be tried with others, one after the other, while the state has none of them.
-
-    Raises:
-        NotCachedError: Something else decides.
+    Raises NotCachedError otherwise.
     """
     if profile.samples:
         raise NotCachedError(Bypass.SAMPLING)
@@ -138,10 +129,8 @@ def check_may_be_tried(cluster: ClusterState, pod: Pod, profile: Profile) -> Non
 
 
 def check_takes_room_alone(kind: PodKind) -> None:
-    """Go on only if pods of ``kind`` mean nothing to others but less room.
-
-    Raises:
-        NotCachedError: They have terms about others.
+    """Go on only if pods of ``kind`` mean nothing to others but less room. Raises NotCachedError if they have
+    terms about others.
     """
     if kind.affinity_key is not None:
         raise NotCachedError(Bypass.AFFINITY)
@@ -150,10 +139,8 @@ def check_takes_room_alone(kind: PodKind) -> None:
 def check_rules_decide(cluster: ClusterState, pod: Pod) -> None:
     """Go on only if nothing but the profile's rules decides about ``pod``, and no score has to be logged.
 
-    That no pod is nominated is certain for the holder of the state's lock alone, who looks again.
-
-    Raises:
-        NotCachedError: Something else does.
+    That no pod is nominated is certain for the holder of the state's lock alone, who looks again. Raises
+    NotCachedError otherwise.
     """
     if pod.status.nominated_node_name or cluster.snapshot.pods.nominated:
         raise NotCachedError(Bypass.NOMINATED)

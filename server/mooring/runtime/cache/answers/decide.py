@@ -40,11 +40,9 @@ class CachedDecisions:
     ) -> Choice:
         """Select a node for ``pod`` among all nodes; with ``assume`` it counts there from now on.
 
-        When not all nodes are evaluated, the search begins at ``start``.
-
-        Raises:
-            NotCachedError: The pod has to be evaluated in full, like every pod that no node takes.
-            DeadlineExceededError: The caller no longer waits.
+        When not all nodes are evaluated, the search begins at ``start``. Raises NotCachedError if the pod has
+        to be evaluated in full, like every pod that no node takes, and DeadlineExceededError if the caller no
+        longer waits.
         """
         return self._answer(pod, template, seed, calls, start, assume=assume, copied=False)[0]
 

@@ -78,11 +78,8 @@ class CachedTotals:
         self._counts = counts
 
     def totals(self, template: Template, candidates: Candidates, calls: PluginCalls) -> Totals:
-        """Return the totals of the candidates for pods of ``template``.
-
-        Raises:
-            NotCachedError: The pod has to be evaluated in full.
-            DeadlineExceededError: The caller no longer waits.
+        """Return the totals of the candidates for pods of ``template``. Raises NotCachedError if the pod has
+        to be evaluated in full, and DeadlineExceededError if the caller no longer waits.
         """
         cluster, cached = self._cluster, template.cached
         with cached:

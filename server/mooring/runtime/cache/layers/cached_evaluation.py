@@ -151,11 +151,8 @@ class CachedEvaluation:
     def update(self, calls: PluginCalls, *, dynamic: bool = True, start: int = 0) -> None:
         """Bring it up to date with the state; without ``dynamic`` only the static and the resource scores.
 
-        When not all nodes are evaluated, the search begins at ``start``.
-
-        Raises:
-            NotCachedError: The pods have to be evaluated in full as things are.
-            PluginFailureError: A plugin failed.
+        When not all nodes are evaluated, the search begins at ``start``. Raises NotCachedError if the pods
+        have to be evaluated in full as things are, and PluginFailureError if a plugin failed.
         """
         current = self.current()
         if current and self._dynamic is None:
@@ -278,11 +275,8 @@ class CachedEvaluation:
     def claim_scores(self, split: ClaimSplit, pod: Pod, calls: PluginCalls) -> ClaimScores:
         """Call the plugins that read claims about ``pod``, one of the pods but for its claims.
 
-        All but the dynamic scores is up to date.
-
-        Raises:
-            NotCachedError: PreEnqueue or PreFilter rejects the pod, or some nodes.
-            PluginFailureError: A plugin failed.
+        All but the dynamic scores is up to date. Raises NotCachedError if PreEnqueue or PreFilter rejects the
+        pod, or some nodes, and PluginFailureError if a plugin failed.
         """
         calls.require_plugins()
         readers = ClaimReaders(split, pod, self.cluster, self.nodes, self.static.cycle_state, calls)
@@ -325,11 +319,8 @@ class CachedEvaluation:
     def current_totals(self, rows: Int32s, calls: PluginCalls) -> Int32s:
         """As ``totals``, with the dynamic plugins, which answer about ``rows`` alone.
 
-        All but the dynamic scores is up to date.
-
-        Raises:
-            NotCachedError: PreFilter now rejects the pod, or some nodes; or not all nodes are evaluated.
-            PluginFailureError: A plugin failed.
+        All but the dynamic scores is up to date. Raises NotCachedError if PreFilter now rejects the pod or
+        some nodes, or not all nodes are evaluated, and PluginFailureError if a plugin failed.
         """
         if self._dynamic is None:
             return self.totals(rows)
@@ -375,10 +366,8 @@ class CachedEvaluation:
 
     @property
     def node_totals(self) -> NodeTotals:
-        """The totals by static and resource scores: all that there is.
-
-        Raises:
-            NotCachedError: A part has to be computed again for each pod.
+        """The totals by static and resource scores: all that there is. Raises NotCachedError if a part has to
+        be computed again for each pod.
         """
         if self._dynamic is not None:
             raise NotCachedError(Bypass.DYNAMIC)

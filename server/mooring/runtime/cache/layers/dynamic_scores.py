@@ -58,10 +58,8 @@ class CycleStates:
         self._version = -1
 
     def at(self, version: int, calls: PluginCalls) -> CycleState:
-        """Return the state as of ``version``; an empty one when PreFilter has to write it.
-
-        Raises:
-            PluginFailureError: A plugin failed.
+        """Return the state as of ``version``; an empty one when PreFilter has to write it. Raises
+        PluginFailureError if a plugin failed.
         """
         state, self._state = self._state, None
         changes = self._pods_since(version) if state is not None else None
@@ -139,11 +137,8 @@ class DynamicScores:
     def update(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
         """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
 
-        When not all nodes are evaluated, the search begins at ``start``.
-
-        Raises:
-            NotCachedError: PreFilter now rejects the pod, or some nodes.
-            PluginFailureError: A plugin failed.
+        When not all nodes are evaluated, the search begins at ``start``. Raises NotCachedError if PreFilter
+        now rejects the pod, or some nodes, and PluginFailureError if a plugin failed.
         """
         static = self._static
         if not (version == self._version and static.timeless and static.order is None):

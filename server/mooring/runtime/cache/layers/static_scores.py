@@ -137,10 +137,8 @@ def find_static_scores(
 ) -> StaticScores:
     """Ask the plugins of ``profile`` about all nodes, except the dynamic ones.
 
-    With scores ``below`` about those that are open there, as if there were no others.
-
-    Raises:
-        NotCachedError: PreEnqueue or PreFilter rejects the pod, or may do so next time; or it has claims now.
+    With scores ``below`` about those that are open there, as if there were no others. Raises NotCachedError
+    if PreEnqueue or PreFilter rejects the pod, or may do so next time, or if it has claims now.
     """
     evaluation = _begin(profile, cluster, pod, below)
     rows = evaluation.rows
@@ -330,10 +328,8 @@ def find_static_above(
 ) -> StaticScores:
     """Return the static scores by all plugins of ``profile``, calling only those of ``above``.
 
-    The answers of the others are ``below``, true for ``version``, and at least one node is open there.
-
-    Raises:
-        NotCachedError: As ``find_static_scores``.
+    The answers of the others are ``below``, true for ``version``, and at least one node is open there. Raises
+    NotCachedError as ``find_static_scores`` does.
     """
     found = find_static_scores(above, cluster, pod, version, calls, halves, below)
     if found.evaluated != len(below.open):

@@ -104,11 +104,8 @@ class EvaluationCache:
         return self.find(self._signer.without_group(pod, profile), profile)
 
     def find(self, pod: Pod, profile: Profile) -> Template:
-        """Return the template of ``pod``, with its signature.
-
-        Raises:
-            NotCachedError: The pod is large, or no answer about it can be used again.
-            PluginFailureError: A plugin failed to sign the pod.
+        """Return the template of ``pod``, with its signature. Raises NotCachedError if the pod is large, or
+        no answer about it can be used again, and PluginFailureError if a plugin failed to sign the pod.
         """
         asked = self._asked(pod, profile)
         return self._known(pod, asked) or self._made(pod, profile, asked, plain=_is_plain(pod))

@@ -192,11 +192,9 @@ class Signer:
     def sign(self, pod: Pod, profile: Profile, *, claims: bool = True) -> Signature | None:
         """Return the signature of ``pod``, which has no name; None when answers about it can't be cached.
 
-        Without ``claims`` it is known that the pod can't have any.
-        None if a plugin declares so, or an extender is interested in the pod: its answers can't be foreseen.
-
-        Raises:
-            PluginFailureError: A plugin raised, or its signature can't be hashed.
+        Without ``claims`` it is known that the pod can't have any. None if a plugin declares so, or an
+        extender is interested in the pod: its answers can't be foreseen. Raises PluginFailureError if a
+        plugin raised, or its signature can't be hashed.
         """
         if profile.extenders_for(pod):
             return None
@@ -231,10 +229,8 @@ class Signer:
         return selected_labels(pod, keys | plugins.labels if plugins.labels else keys)
 
     def split_by_claims(self, pod: Pod, profile: Profile) -> ClaimSplit | None:
-        """Return the profile in parts if some plugins read the claims of ``pod``; None if none does.
-
-        Raises:
-            PluginFailureError: A plugin raised, or its signature can't be hashed.
+        """Return the profile in parts if some plugins read the claims of ``pod``; None if none does. Raises
+        PluginFailureError if a plugin raised, or its signature can't be hashed.
         """
         if not may_have_claims(pod):
             return None
@@ -251,10 +247,7 @@ class Signer:
     def leaves_named_node(self, pod: Pod, bare: Pod, profile: Profile) -> bool:
         """Return whether plugins answer about the node that ``pod`` names as about ``bare``, without a name.
 
-        One of them has to reject all other nodes.
-
-        Raises:
-            PluginFailureError: A plugin raised.
+        One of them has to reject all other nodes. Raises PluginFailureError if a plugin raised.
         """
         name, left_alone = named_node(pod), False
         for plugin, everywhere in self._of(profile).reading_node_name:
