@@ -98,10 +98,8 @@ class NodeWriter:
     def put_node(self, node: Node, amounts: dict[str, int], new_row: int | None = None) -> tuple[int, int]:
         """Write ``node``, which offers ``amounts``, to its name's row or a free one.
 
-        ``new_row`` is the free one to take; None = the lowest.
-
-        Returns:
-            The row, and what ``RowChange`` has of a node that changed so.
+        ``new_row`` is the free one to take; None = the lowest. Returns the row, and what ``RowChange`` has of
+        a node that changed so.
         """
         table = self.table
         name = node.metadata.name

@@ -111,10 +111,8 @@ class Engine:
     ) -> Found | NeedsPlugins:
         """Filter the candidates; the evaluation also has the feasible nodes' totals where they are cached.
 
-        ``state`` is a fork to read instead of the live state.
-
-        Returns:
-            ``NEEDS_PLUGINS`` when plugins have to be called, and ``progress`` allows none.
+        ``state`` is a fork to read instead of the live state. Returns ``NEEDS_PLUGINS`` when plugins have to
+        be called, and ``progress`` allows none.
         """
         totals = self.cached_totals(pod, profile, candidates, state, progress)
         unknown = np.zeros(0, np.int32) if totals is None else totals.unknown
@@ -143,10 +141,8 @@ class Engine:
         state: ClusterState | None = None,
         progress: Progress | None = None,
     ) -> Found | NeedsPlugins:
-        """Score the candidates as if all were feasible: totals alone, where they are cached.
-
-        Returns:
-            As ``filter``.
+        """Score the candidates as if all were feasible: totals alone, where they are cached. Returns as
+        ``filter``.
         """
         if profile.has_scoring:
             totals = self.cached_totals(pod, profile, candidates, state, progress)
@@ -188,14 +184,10 @@ class Engine:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> ChoiceColumns | NeedsPlugins | None:
-        """Select nodes among all for pods that each see the ones before placed; nothing is changed.
-
-        Returns:
-            None when they have to be decided one by one on a fork, as when no node takes one;
-            ``NEEDS_PLUGINS`` when plugins have to be called, and ``progress`` allows none.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
+        """Select nodes among all for pods that each see the ones before placed; nothing is changed. Returns
+        None when they have to be decided one by one on a fork, as when no node takes one; ``NEEDS_PLUGINS``
+        when plugins have to be called, and ``progress`` allows none. Raises DeadlineExceededError if the
+        caller no longer waits.
         """
         if len(indices) == 1:
             return self._decide_alone(*templates[indices[0]], uids[0], seed, progress)

@@ -143,10 +143,8 @@ class SelfCheck:
             self._busy.release()
 
     def check(self, asking: Asking, pod: Pod, profile: Profile, seed: int) -> bool | None:
-        """Ask about a pod like ``pod`` in both ways, in this thread.
-
-        Returns:
-            Whether both say the same; None when the cache has no answer now.
+        """Ask about a pod like ``pod`` in both ways, in this thread. Returns whether both say the same; None
+        when the cache has no answer now.
         """
         # Neither where the pod itself has got to by now nor its nomination is of interest.
         self._count += 1

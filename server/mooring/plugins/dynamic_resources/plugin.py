@@ -264,10 +264,8 @@ class DynamicResources(
         return rejected
 
     def _searched(self, note: ClaimsState, known: KnownNodes, nodes: NodeView) -> dict[int, Status]:
-        """Search those of ``nodes`` whose outcome is not ``known``.
-
-        Returns:
-            Their statuses by row, if one of them can't be remembered as known; else nothing.
+        """Search those of ``nodes`` whose outcome is not ``known``. Returns their statuses by row, if one of
+        them can't be remembered as known; else nothing.
         """
         unknown = nodes.subset(nodes.rows[known.codes[nodes.at] == UNKNOWN])
         if not len(unknown):

@@ -103,12 +103,8 @@ class Committer:
         """Assume ``pod`` on the node that the decision about its group selected; then Reserve and Permit.
 
         As ``begin_placing``, the caller owns the reservation and calls ``finish_binding`` exactly once.
-
-        Returns:
-            The reservation; or why the node or a plugin rejects the pod, which then holds nothing.
-
-        Raises:
-            MooringError: As ``reserve_pod``.
+        Returns the reservation; or why the node or a plugin rejects the pod, which then holds nothing. Raises
+        MooringError as ``reserve_pod`` does.
         """
         self._cycle.require_may_commit()
         uid = pod.metadata.uid

@@ -39,13 +39,8 @@ def explained(  # noqa: PLR0913 - all that Explain and its commands may ask of a
     """Explain the whole cycle of one pod, with preemption; the pod may be on ``assigned_node`` already.
 
     If a gate or its group holds the pod back, the cycle runs as if nothing did. If the pod's group has room
-    after preemption, the verdict is the group's.
-
-    Returns:
-        The explanation, and the version of the state that it is true for.
-
-    Raises:
-        PluginFailureError: A plugin failed.
+    after preemption, the verdict is the group's. Returns the explanation, and the version of the state that
+    it is true for. Raises PluginFailureError if a plugin failed.
     """
     held, of_group = enqueued(engine, pod, profile, progress), NOT_HELD
     if held.ok and not assigned_node:

@@ -170,10 +170,8 @@ def enqueued(evaluation: Evaluation, calls: PluginCalls) -> bool:
 
 
 def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, options: CycleOptions) -> bool:
-    """Fill in codes and evaluated: the nominated node alone first, then all allowed candidates.
-
-    Returns:
-        Whether the nominated node does; then no other node was evaluated, unless that is an option.
+    """Fill in codes and evaluated: the nominated node alone first, then all allowed candidates. Returns
+    whether the nominated node takes the pod: then no other one was evaluated, unless that is an option.
     """
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:

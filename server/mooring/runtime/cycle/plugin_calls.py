@@ -82,11 +82,7 @@ class Progress(Protocol):
     def may_call_plugins(self) -> bool: ...
 
     def check(self) -> None:
-        """Raise once the caller no longer waits; called between plugins, and by plugins that loop.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-        """
+        """Raise DeadlineExceededError once the caller no longer waits. Plugins that loop call it, too."""
         ...
 
 
@@ -146,11 +142,7 @@ class PluginCalls:
         self._final = final
 
     def check(self) -> None:
-        """Go on only if the caller still waits.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-        """
+        """Go on only if the caller still waits; raises DeadlineExceededError otherwise."""
         self._check()
 
     def require_plugins(self) -> None:

@@ -104,11 +104,8 @@ class EvaluatedNodes:
 
 def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> Status:
     """Return what the PostFilter plugins say: the first that neither rejects nor leaves it to the next
-    decides.
-
-    Returns:
-        Success when the pod will fit soon, with the messages of the plugins before that one, or when there
-        is no such plugin; else the reason.
+    decides. Returns Success when the pod will fit soon, with the messages of the plugins before that one, or
+    when there is no such plugin; else the reason.
     """
     plugins = evaluation.profile.post_filter
     nodes = EvaluatedNodes(evaluation, calls, start)

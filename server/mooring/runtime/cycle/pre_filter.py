@@ -20,10 +20,8 @@ def _reject_all(evaluation: Evaluation, status: Status) -> None:
 
 
 def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
-    """Run the PreFilter plugins, which get all nodes of the snapshot, whichever are the candidates.
-
-    Returns:
-        bool[N], the candidates that they allow; None when the pod is rejected.
+    """Run the PreFilter plugins, which get all nodes of the snapshot, whichever are the candidates. Returns
+    bool[N], the candidates that they allow; None when the pod is rejected.
     """
     view = _every_node(evaluation)
     names: frozenset[str] | None = None

@@ -47,10 +47,8 @@ def nodes_to_find(percentage: int | None, count: int, compares: bool) -> int:
 def search(order: Int32s, fits: Bools, start: int, wanted: int) -> tuple[Int32s, Int32s]:
     """Look for ``wanted`` feasible nodes from ``start`` (0 or more) on.
 
-    ``order`` (int32[M]) are the positions in ``fits`` (bool[N]) of the nodes to evaluate.
-
-    Returns:
-        int32[F], the found ones, and int32[L], all evaluated. One feasible node too many ends the search.
+    ``order`` (int32[M]) are the positions in ``fits`` (bool[N]) of the nodes to evaluate. Returns int32[F],
+    the found ones, and int32[L], all evaluated. One feasible node too many ends the search.
     """
     turned = np.roll(order, -(start % len(order)))
     passed = np.flatnonzero(fits[turned])

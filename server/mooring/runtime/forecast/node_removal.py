@@ -64,13 +64,8 @@ class NodeRemovalForecast:
         """Select nodes for pods in order, each of which sees the ones before placed.
 
         A pod is given by the index of its template and its UID. Templates that come again are to be the same
-        objects.
-
-        Returns:
-            The nodes of the first pods; that there are no more of them says nothing of the rest.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
+        objects. Returns the nodes of the first pods; that there are no more of them says nothing of the rest.
+        Raises DeadlineExceededError if the caller no longer waits.
         """
         if any(
             record.kind.affinity_key is not None for record in self._cluster.snapshot.pods.records_on(row)

@@ -299,14 +299,9 @@ def decide_on_overlay(
     """Select nodes for pods in order, each given by the index of its template and its number (``mix64``).
 
     ``within`` are the rows of the only nodes that there are, among which the first pods get their nodes, up
-    to one that none takes; None = all nodes.
-
-    Returns:
-        The nodes, with the static scores of each template that occurs. Otherwise why the pods have to be
-        evaluated in full, for instance because no node takes one.
-
-    Raises:
-        DeadlineExceededError: The caller no longer waits.
+    to one that none takes; None = all nodes. Returns the nodes, with the static scores of each template that
+    occurs. Otherwise why the pods have to be evaluated in full, for instance because no node takes one.
+    Raises DeadlineExceededError if the caller no longer waits.
     """
     try:
         for attempt in range(MAX_ATTEMPTS):

@@ -253,11 +253,8 @@ def _run(
     states: tuple[Sequence[Int32s], Sequence[Int32s]],
     pods: tuple[Int32s, UInt64s],
 ) -> tuple[Int32s, set[tuple[int, int]]]:
-    """Go over the nodes of all placements once.
-
-    Returns:
-        int32[4, P, K] as ``select_in_each`` writes it, and the pairs of template and resource state
-        that are unknown.
+    """Go over the nodes of all placements once. Returns int32[4, P, K] as ``select_in_each`` writes it, and
+    the pairs of template and resource state that are unknown.
     """
     found: Int32s = np.full((4, len(nodes[0]), len(pods[0])), REJECTED, np.int32)
     unknown: Int32s = np.empty((_MAX_UNKNOWN, 2), np.int32)

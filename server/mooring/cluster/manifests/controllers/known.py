@@ -73,10 +73,8 @@ class KnownManifests:
     def unknown_owners(
         self, namespace: str, kind: str, stem: str
     ) -> Iterator[tuple[Manifest, list[Document]]]:
-        """Yield the owners of ``kind`` that are not there themselves and are named ``stem-...``.
-
-        Yields:
-            A reference to each, and what refers to it.
+        """Yield each owner of ``kind`` that is not there itself and is named ``stem-...``: a reference to it,
+        and what refers to it.
         """
         for name in self._stems.get((namespace, kind, stem), ()):
             if not self.has(kind, namespace, name):

@@ -118,12 +118,7 @@ def decode_pod_event(frame: bytes) -> tuple[str, Identity, pod_pb2.Pod]:
 
 
 def raise_error(status: ErrorStatus) -> None:
-    """Raise what an ERROR event says.
-
-    Raises:
-        GoneError: 410.
-        UnavailableError: Anything else.
-    """
+    """Raise what an ERROR event says: GoneError for 410, UnavailableError for anything else."""
     if status.code == 410:
         raise GoneError(status.message)
     raise UnavailableError(

@@ -208,10 +208,8 @@ class CachedEvaluation:
         return Selected(row, 0, 1, 1, 1) if fits else None
 
     def select_next(self, seed: int, uid: str, kind: PodKind) -> tuple[Selected | None, bool]:
-        """``select`` for a pod of ``kind`` that comes to the selected node.
-
-        Returns:
-            The selected node, and whether what follows from the pod is taken in, as in ``select_batch``.
+        """``select`` for a pod of ``kind`` that comes to the selected node. Returns the selected node, and
+        whether what follows from the pod is taken in, as in ``select_batch``.
         """
         selected = self.select(seed, uid)
         follows = self._dynamic is not None or (self._totals.is_ranked and self.static.order is None)
@@ -221,10 +219,8 @@ class CachedEvaluation:
         """Select nodes for the first of some pods of ``kind``; each of them counts for the next one.
 
         The caller holds the state's lock, and nothing changed since ``update``. The effects of the first pods
-        are counted already: once the state has all of these, the caller calls ``placed``.
-
-        Returns:
-            The selected nodes, none when no node is feasible, and what follows from how many is taken in.
+        are counted already: once the state has all of these, the caller calls ``placed``. Returns the
+        selected nodes, none when no node is feasible, and what follows from how many is taken in.
         """
         asks_later = self._dynamic is not None or kind.base.affinity_key is not None
         one_by_one = asks_later or self.static.order is not None or len(uids) == 1

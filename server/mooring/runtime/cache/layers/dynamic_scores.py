@@ -148,9 +148,7 @@ class DynamicScores:
         self, version: int, totals: Int32s, calls: PluginCalls, passing: Bools
     ) -> tuple[Int32s, Int32s]:
         """As ``update``, of the rows in ``passing`` (bool[capacity]) alone, as if there were no others.
-
-        Returns:
-            int32[F] twice: the feasible rows, and their totals.
+        Returns int32[F] twice: the feasible rows, and their totals.
         """
         some = totals.copy()
         some[~passing[: len(some)]] = REJECTED

@@ -142,10 +142,8 @@ class NodeTotals:
         self, seed: int, uids: Sequence[str], usage: PodUsage
     ) -> tuple[SelectedColumns, int]:
         """Select nodes for the first of some pods that take ``usage``, each of which counts for the next one:
-        up to the pod after which a plugin has to be called.
-
-        Returns:
-            The selected nodes, and what follows from how many is taken in.
+        up to the pod after which a plugin has to be called. Returns the selected nodes, and what follows from
+        how many is taken in.
         """
         numbers = mix64_column(seed, uids)
         if len(self.values) <= self._tuning.compiled_rows_per_pod * len(uids):
