@@ -16,7 +16,6 @@ from mooring.cluster.api import JSON, RESOURCES, ApiServer, Response
 from mooring.cluster.api.connection import ApiRequest
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.state import State
-from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -223,7 +222,7 @@ def _rejected(pod: Pod, node_name: str, response: Response) -> MooringError | No
             )
     # It says 500 to a target that it can't use.
     if response.status in (400, 422) or (response.status == 500 and "target." in said):
-        return InvalidArgumentError([FieldError("node", f"binding {pod.key} to {node_name}: {said}")])
+        return InvalidArgumentError.at("node", f"binding {pod.key} to {node_name}: {said}")
     return None
 
 

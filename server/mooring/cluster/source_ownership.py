@@ -45,8 +45,7 @@ class SourceOwnership:
             if name in kinds.get(kind, {})
             or (pod and self.pod_uid(pod.namespace, pod.name) in kinds.get(kind, {}))
         ]
-        if violations:
-            raise InvalidArgumentError(violations)
+        InvalidArgumentError.raise_if_any(violations)
 
     def add_objects(self, source: str, batch: ValidatedObjects) -> None:
         """``source`` now has the objects of ``batch``, but for the finished pods."""

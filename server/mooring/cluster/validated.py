@@ -99,8 +99,7 @@ def validate(objects: Iterable[ClusterObject], kinds: PodKinds) -> ValidatedObje
                 batch.objects[type(item).__name__, identity(meta.namespace, meta.name)] = item
         except ResourceError as error:
             violations.append(_violation(item, error))
-    if violations:
-        raise InvalidArgumentError(violations)
+    InvalidArgumentError.raise_if_any(violations)
     return batch
 
 

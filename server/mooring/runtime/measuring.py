@@ -134,8 +134,7 @@ def sources_of(profiles: Iterable[Profile]) -> dict[str, tuple[str, MeasurementS
                 first, known = found.setdefault(source.name, (plugin, source))
                 if known != source:
                     faults.append(FieldError(where, f"differs from that of {first}; give it another name"))
-    if faults:
-        raise InvalidArgumentError(faults)
+    InvalidArgumentError.raise_if_any(faults)
     return found
 
 

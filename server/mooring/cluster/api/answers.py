@@ -9,7 +9,6 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from mooring.cluster.decoding.protobuf_objects import ENVELOPE
-from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     AbortedError,
     InvalidArgumentError,
@@ -209,4 +208,4 @@ def failure(response: Response, subject: str) -> MooringError:
             return AbortedError(f"{said}; read it again", reason="OBJECT_CHANGED")
         case 429 | 500 | 502 | 503 | 504:
             return UnavailableError(f"{said}; repeat the call", reason="API_SERVER_UNAVAILABLE")
-    return InvalidArgumentError([FieldError("request", said)])
+    return InvalidArgumentError.at("request", said)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from mooring.files import seen
-from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
 Load = Callable[[], Any]
@@ -30,7 +29,7 @@ def from_kubeconfig(path: str | Path, server: str = "", context: str = "") -> Lo
         # The package's error for a missing file would say that it has no users.
         files = [file for one in str(path).split(os.pathsep) if (file := Path(one).expanduser()).exists()]
         if not files:
-            raise InvalidArgumentError([FieldError("kubeconfig", f"{path}: no such file")])
+            raise InvalidArgumentError.at("kubeconfig", f"{path}: no such file")
         try:
             for file in files:
                 seen(file)
@@ -41,9 +40,7 @@ def from_kubeconfig(path: str | Path, server: str = "", context: str = "") -> Lo
                 persist_config=False,
             )
         except (ConfigException, YAMLError, OSError, ValueError, TypeError) as error:
-            raise InvalidArgumentError(
-                [FieldError("kubeconfig", f"{path} can't be used: {error}")]
-            ) from error
+            raise InvalidArgumentError.at("kubeconfig", f"{path} can't be used: {error}") from error
         if server:
             configuration.host = server.rstrip("/")
         return configuration
@@ -61,13 +58,13 @@ def namespace_of(path: str | Path, context: str = "") -> str:
     try:
         contexts, current = list_kube_config_contexts(str(path))  # type: ignore[no-untyped-call] # as above
     except (ConfigException, YAMLError, OSError, ValueError, TypeError) as error:
-        raise InvalidArgumentError([FieldError("kubeconfig", f"{path} can't be used: {error}")]) from error
+        raise InvalidArgumentError.at("kubeconfig", f"{path} can't be used: {error}") from error
     if not context:
         return str(current["context"].get("namespace") or "")
     names = {each["name"]: each["context"] for each in contexts}
     if context not in names:
         known = ", ".join(names)
-        raise InvalidArgumentError([FieldError("context", f"{path} has no {context!r}, but {known}")])
+        raise InvalidArgumentError.at("context", f"{path} has no {context!r}, but {known}")
     return str(names[context].get("namespace") or "")
 
 
@@ -87,7 +84,7 @@ def in_cluster() -> Any:
     try:
         load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # as above
     except ConfigException as error:
-        raise InvalidArgumentError([FieldError("in-cluster", f"no service account: {error}")]) from error
+        raise InvalidArgumentError.at("in-cluster", f"no service account: {error}") from error
     return configuration
 
 

@@ -19,7 +19,6 @@ from urllib.parse import urlencode
 import msgspec
 
 from mooring.cluster.api.answers import Response, Stream, no_answer
-from mooring.framework.args import FieldError
 from mooring.framework.certificates import verify_as_go
 from mooring.framework.errors import InvalidArgumentError
 from mooring.http_client.client import HttpClient
@@ -172,7 +171,7 @@ def _origin(configuration: Any) -> Origin:
     try:
         return Origin(address, tls.current, server_name=configuration.tls_server_name or "", proxy=proxy)
     except ValueError as error:
-        raise InvalidArgumentError([FieldError("kubeconfig", f"{address} can't be used: {error}")]) from error
+        raise InvalidArgumentError.at("kubeconfig", f"{address} can't be used: {error}") from error
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
 MAX_OBJECT_BYTES = 4 * 1024 * 1024
@@ -15,7 +14,7 @@ _LOCATED = re.compile(r"(?P<message>.*) - at `(?:key in )?`?\$\.?(?P<path>[^`]*)
 
 def rejected(path: str, message: str) -> InvalidArgumentError:
     """Return the error for one field; ``path`` "" means the object as a whole."""
-    return InvalidArgumentError([FieldError(path, message)])
+    return InvalidArgumentError.at(path, message)
 
 
 def translated(error: Exception) -> InvalidArgumentError:

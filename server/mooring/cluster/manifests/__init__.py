@@ -115,8 +115,7 @@ def _objects(documents: list[Document], gates: Gates, *, settled: bool) -> Manif
             objects.append(_defaulted(item, classes, gates))
         except InvalidArgumentError as error:
             violations += _located(document, error)
-    if violations:
-        raise InvalidArgumentError(violations)
+    InvalidArgumentError.raise_if_any(violations)
     notes = admission.notes()
     if settled:
         specs = [mapping(document.manifest, "spec") for document, _ in kept]

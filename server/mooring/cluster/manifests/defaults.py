@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import (
     Container,
@@ -167,7 +166,7 @@ def check_limits(pod: Pod) -> None:
         try:
             parse_amounts(resources.limits, f"{path}.limits")
         except ResourceError as error:
-            raise InvalidArgumentError([FieldError(error.path, str(error))]) from None
+            raise InvalidArgumentError.at(error.path, str(error)) from None
 
 
 def default_pod_level(pod: Pod) -> Pod:

@@ -62,8 +62,7 @@ def read_paths(paths: Iterable[str | Path], *, pipes: bool = True) -> list[Docum
         except UnicodeDecodeError:
             name = "standard input" if path == STANDARD_INPUT else str(file)
             violations.append(FieldError(name, "is not text in UTF-8"))
-    if violations:
-        raise InvalidArgumentError(violations)
+    InvalidArgumentError.raise_if_any(violations)
     return documents
 
 
@@ -95,18 +94,14 @@ def _located(name: str, fault: Fault) -> FieldError:
 
 def _items(value: Any, origin: str) -> Iterator[Document]:
     if not isinstance(value, dict):
-        raise _rejected(origin, f"a manifest is expected, not {type(value).__name__}")
+        raise InvalidArgumentError.at(origin, f"a manifest is expected, not {type(value).__name__}")
     items, kind = value.get("items"), value.get("kind")
     if not (isinstance(kind, str) and kind.endswith("List") and "items" in value):
         yield Document(origin, value)
         return
     for index, item in enumerate(items if isinstance(items, list) else []):
         if not isinstance(item, dict):
-            raise _rejected(f"{origin}: items[{index}]", "a manifest is expected")
+            raise InvalidArgumentError.at(f"{origin}: items[{index}]", "a manifest is expected")
         # The API server leaves kind and version out of the items of a typed list.
         own = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
         yield from _items(own, f"{origin}: items[{index}]")
-
-
-def _rejected(path: str, message: str) -> InvalidArgumentError:
-    return InvalidArgumentError([FieldError(path, message)])

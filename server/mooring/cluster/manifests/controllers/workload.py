@@ -11,7 +11,6 @@ from typing import Any
 from mooring.cluster.kinds import default_uid
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, name_of, namespace_of, sequence
-from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
 _MAX_PODS = 1_000_000
@@ -170,7 +169,7 @@ class WorkloadManifest:
         return Document(self.document.origin, manifest)
 
     def _rejected(self, path: str, message: str) -> InvalidArgumentError:
-        return InvalidArgumentError([FieldError(f"{self.document.origin}: spec.{path}", message)])
+        return InvalidArgumentError.at(f"{self.document.origin}: spec.{path}", message)
 
 
 def as_stored(manifest: Manifest) -> Manifest:
