@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,12 +35,12 @@ def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
 
 def copied(table: TableT, **others: Any) -> TableT:
     """Return a dataclass like ``table``, with ``others`` and with copies of its arrays, lists and dicts."""
-    copies = {}
-    for each in fields(table):
-        part = getattr(table, each.name)
-        if each.init and each.name not in others and hasattr(part, "copy"):
-            copies[each.name] = part.copy()
-    return replace(table, **copies, **others)
+    for name in table.__match_args__:
+        if name not in others:
+            part = getattr(table, name)
+            others[name] = part.copy() if hasattr(part, "copy") else part
+    twin: TableT = type(table)(**others)
+    return twin
 
 
 def wrapped(amount: int) -> int:
