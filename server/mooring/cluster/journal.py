@@ -100,9 +100,10 @@ class Journal:
 
     Attributes:
         version: The version of the state before the writes that are not published yet.
+        first: The number of the oldest entry that is kept.
     """
 
-    __slots__ = ("_begins", "_bytes", "_entries", "_first", "_length", "_versions", "version")
+    __slots__ = ("_begins", "_bytes", "_entries", "_length", "_versions", "first", "version")
 
     def __init__(self, length: int = DEFAULT_LENGTH, version: int = 0) -> None:
         self.version = version
@@ -110,18 +111,13 @@ class Journal:
         self._entries: list[Entry] = []
         self._versions: list[int] = []
         self._bytes = 0
-        self._first = 0
+        self.first = 0
         self._begins = version
-
-    @property
-    def first(self) -> int:
-        """The number of the oldest entry that is kept."""
-        return self._first
 
     @property
     def end(self) -> int:
         """The number that the next entry gets."""
-        return self._first + len(self._entries)
+        return self.first + len(self._entries)
 
     def add(self, entry: Entry, changes: int = 0) -> None:
         """Note one more, before which ``changes`` rows were changed and not published yet."""
@@ -146,38 +142,38 @@ class Journal:
     def _forget_oldest(self, surplus: int) -> None:
         self._begins = self._versions[surplus]
         del self._entries[:surplus], self._versions[:surplus]
-        self._first += surplus
+        self.first += surplus
 
     def position_at(self, version: int) -> int | None:
         """Return the number of the first entry that isn't in this version; None when it is too old."""
         if version < self._begins:
             return None
-        return self._first + bisect_left(self._versions, version)
+        return self.first + bisect_left(self._versions, version)
 
     def between(self, first: int, end: int) -> Sequence[Entry] | None:
         """Return the entries from number ``first`` to before ``end``; None when some are no longer kept."""
-        if first < self._first:
+        if first < self.first:
             return None
-        return self._entries[first - self._first : end - self._first]
+        return self._entries[first - self.first : end - self.first]
 
     def versioned(self, first: int) -> Sequence[tuple[int, Entry]] | None:
         """Return the entries from number ``first`` on, each with the version of the state before it.
 
         None when some are no longer kept.
         """
-        if first < self._first:
+        if first < self.first:
             return None
-        at = first - self._first
+        at = first - self.first
         return list(zip(self._versions[at:], self._entries[at:], strict=True))
 
     def since(self, first: int) -> Sequence[Entry]:
         """Return the entries from number ``first`` on that are kept."""
-        return self._entries[max(0, first - self._first) :]
+        return self._entries[max(0, first - self.first) :]
 
     def take(self) -> tuple[Entry, ...]:
         """Return all entries, and keep none of them."""
         taken = tuple(self._entries)
-        self._first += len(taken)
+        self.first += len(taken)
         self._entries.clear()
         self._versions.clear()
         self._bytes = 0
