@@ -112,11 +112,8 @@ _labels: SeenLately[dict[str, str]] = SeenLately(_LABELS_LATELY)
 
 
 def shared(item: ObjectT, check: Callable[[ClusterObject], None]) -> ObjectT:
-    """``item``, made of the parts that equal ones before it were made of.
-
-    Args:
-        item: The object.
-        check: Raises an error for an object that can't be used; for pods, called with new templates only.
+    """``item``, made of the parts that equal ones before it were made of. ``check`` raises an error for an
+    object that can't be used; of pods, it is called with new templates only.
     """
     if isinstance(item, Pod):
         return _shared_pod(item, check)  # type: ignore[return-value] # the object is a pod

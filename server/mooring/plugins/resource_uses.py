@@ -119,13 +119,9 @@ def _uncounted(pod: Pod, rules: ResourceRules, name: str) -> int:
 
 
 def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Iterator[ResourceUse]:
-    """Yield the uses of the listed resources that can count at all.
-
-    Args:
-        requests: The pod's requests; a scalar resource that it doesn't ask for is left out.
-        nodes: The nodes.
-        non_zero: Pods without a CPU or memory request count with the defaults, as in
-            ``NodeTable.non_zero_requested``.
+    """Yield the uses of the listed resources that can count at all; a scalar resource that the pod doesn't
+    ask for is left out. With ``non_zero``, pods without a CPU or memory request count with the defaults, as
+    in ``NodeTable.non_zero_requested``.
     """
     for position, request, offered, used in listed_columns(requests, nodes, non_zero=non_zero):
         everywhere = int(offered.min(initial=1)) > 0

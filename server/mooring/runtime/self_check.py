@@ -247,13 +247,9 @@ class Asked(msgspec.Struct, frozen=True):
 def wrong_declarations(
     now: Asked, earlier: Sequence[Asked], tracker: ChangeTracker, again: Callable[[Pod], Evaluation]
 ) -> tuple[str, ...]:
-    """Yield a sentence for each plugin whose declaration was found to be wrong.
-
-    Args:
-        now: The question whose cached answer was wrong.
-        earlier: Questions of earlier checks.
-        tracker: Says what changed since.
-        again: Asks all plugins about a pod in the state of ``now``.
+    """Yield a sentence for each plugin whose declaration was found to be wrong, now that the cached answer to
+    the question ``now`` was. ``earlier`` are questions of earlier checks, and ``again`` asks all plugins
+    about a pod in the state of ``now``.
     """
     found = {
         f"plugin {name} said one thing and then another of the same nodes and pod; "

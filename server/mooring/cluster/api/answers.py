@@ -191,11 +191,8 @@ def unanswered(why: str) -> UnavailableError:
 
 
 def failure(response: Response, subject: str) -> MooringError:
-    """Return what a rejection means for the caller, by its HTTP status.
-
-    Args:
-        response: The rejection.
-        subject: The request, such as ``bind default/p``; the message begins with it.
+    """Return what a rejection means for the caller, by its HTTP status. The message begins with ``subject``,
+    the request, such as ``bind default/p``.
     """
     said = f"{subject}: HTTP {response.status}, {response.message}"
     match response.status:

@@ -153,14 +153,8 @@ class ApiServer:
         """Send a request at once without waiting for its answer; False, and nothing is sent, when no
         connection is idle or its turn has not come.
 
-        It is sent once, whatever the answer: ``finish`` repeats it as ``request`` does.
-
-        Args:
-            request: The request.
-            answered: Called once, by the thread that takes the answers.
-
-        Raises:
-            Exception: As ``request.before`` says; nothing was sent.
+        It is sent once, whatever the answer: ``finish`` repeats it as ``request`` does. The thread that takes
+        the answers calls ``answered`` once. If it raises what ``request.before`` raised, nothing was sent.
         """
         if self._bucket is not None and not self._bucket.take_token(0.0):
             return False
@@ -196,14 +190,9 @@ class ApiServer:
         """Return a GET whose answer goes on, such as a watch, whatever its status. The thread that reads
         closes it.
 
-        Args:
-            path: From the root.
-            query: Parameters of the URL.
-            read_timeout: Seconds without a byte after which the connection counts as dead.
-            accept: The media types of the answer, the preferred one first.
-
-        Raises:
-            UnavailableError: There was no answer.
+        ``read_timeout`` is in seconds: without a byte for as long, the connection counts as dead. ``accept``
+        lists the media types of the answer, the preferred one first. Raises UnavailableError if there was no
+        answer.
         """
         self._wait_for_turn(read_timeout)
         connection = self._connection

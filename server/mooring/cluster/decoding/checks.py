@@ -24,18 +24,13 @@ DEFAULT_NAMESPACE = "default"
 
 
 def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
-    """``item`` with namespace and UID, made of shared parts; its name and quantities are usable.
+    """``item`` with namespace and UID, made of shared parts; its name and quantities are usable. A template
+    needs no name: it is not ``named``.
 
     An object of a namespaced kind is in ``default`` when it names no namespace, one of another kind in none.
     An object without a UID gets one that is made of its kind, namespace and name, so that it is the same each
-    time.
-
-    Args:
-        item: The object as decoded.
-        named: Whether a name is required; a template has none.
-
-    Raises:
-        InvalidArgumentError: The name is missing, or a quantity can't be used; has the field's path.
+    time. Raises InvalidArgumentError, with the field's path, if the name is missing or a quantity can't be
+    used.
     """
     meta = item.metadata
     if named and not meta.name:

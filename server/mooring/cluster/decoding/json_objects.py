@@ -32,14 +32,9 @@ _anything = msgspec.json.Decoder(Any).decode
 
 
 def decode_pod(data: bytes, *, named: bool = True) -> Pod:
-    """Return a pod from JSON. Unknown fields are ignored; null counts as absent.
-
-    Args:
-        data: UTF-8 JSON.
-        named: False for a template, which needs no name.
-
-    Raises:
-        InvalidArgumentError: Malformed, or not usable; has the field's path.
+    """Return a pod from JSON in UTF-8. Unknown fields are ignored; null counts as absent. A template needs no
+    name: it is not ``named``. Raises InvalidArgumentError, with the field's path, if it is malformed or can't
+    be used.
     """
     return checked(_decode(data, Pod), named=named)
 
@@ -64,15 +59,11 @@ def has_uid(data: bytes, kind: type[ClusterObject]) -> bool:
 
 
 def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
-    """Return an object of any kind; None when it is of a kind that the state doesn't keep.
+    """Return an object of any kind from JSON in UTF-8; None when it is of a kind that the state doesn't keep.
 
-    Args:
-        data: UTF-8 JSON.
-        kind: The object's kind; when the object names one as well, they must agree.
-        api_version: Its API version, likewise; "" = what the object says, or the kind's newest.
-
-    Raises:
-        InvalidArgumentError: Malformed, of unknown or another kind, or not usable; has the field's path.
+    ``kind`` and ``api_version`` must agree with those that the object names; "" = what it names, or the
+    kind's newest version. Raises InvalidArgumentError, with the field's path, if it is malformed, of unknown
+    or another kind, or can't be used.
     """
     check_size(data)
     wanted = agreed_kind((kind, api_version), _stated(data))
@@ -80,14 +71,9 @@ def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterOb
 
 
 def from_manifest(manifest: Mapping[str, Any], kind: str = "") -> ClusterObject:
-    """Return an object from a manifest that is a dict already.
-
-    Args:
-        manifest: As YAML or JSON gives it.
-        kind: Its kind; "" = what the manifest says.
-
-    Raises:
-        InvalidArgumentError: Not usable, or of a kind that the state doesn't keep; has the field's path.
+    """Return an object from a manifest that is a dict already; ``kind`` "" = the kind that it names. Raises
+    InvalidArgumentError, with the field's path, if it can't be used, or is of a kind that the state doesn't
+    keep.
     """
     stated = str(manifest.get("kind") or ""), str(manifest.get("apiVersion") or "")
     wanted = agreed_kind((kind, ""), stated)
@@ -99,12 +85,8 @@ def from_manifest(manifest: Mapping[str, Any], kind: str = "") -> ClusterObject:
 def agreed_kind(given: tuple[str, str], stated: tuple[str, str]) -> type[ClusterObject] | None:
     """Return the struct, when the caller and the object don't contradict each other; None = a kind not kept.
 
-    Args:
-        given: Kind and API version as the caller has them, "" = not said.
-        stated: The same as the object has them.
-
-    Raises:
-        InvalidArgumentError: They contradict each other, or neither names a kind.
+    Kind and API version as the caller has them are ``given``, "" = not said; ``stated`` are the object's.
+    Raises InvalidArgumentError if they contradict each other, or neither names a kind.
     """
     for path, ours, theirs in zip(("kind", "apiVersion"), given, stated, strict=True):
         if ours and theirs and ours != theirs:

@@ -68,13 +68,9 @@ def has_uid_protobuf(data: bytes, kind: type[ClusterObject]) -> bool:
 def decode_protobuf(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
     """Return an object of any kind; None when it is of a kind that the state doesn't keep.
 
-    Args:
-        data: The bytes.
-        kind: The object's kind. Bare messages don't say theirs; the envelope's must agree.
-        api_version: Its API version, likewise; "" = what the envelope says, or the kind's newest.
-
-    Raises:
-        InvalidArgumentError: Malformed, of another or no kind, or not usable; has the field's path.
+    Bare messages don't say their ``kind`` and ``api_version``; the envelope's must agree with these, "" =
+    what the envelope says, or the kind's newest version. Raises InvalidArgumentError, with the field's path,
+    if it is malformed, of another or no kind, or can't be used.
     """
     stated, data = _opened(data)
     wanted = agreed_kind((kind, api_version), stated)

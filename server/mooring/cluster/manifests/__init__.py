@@ -72,14 +72,9 @@ def objects_from(
 ) -> Manifests:
     """As ``load_manifests``, from manifests that are dicts already.
 
-    Args:
-        manifests: The manifests.
-        gates: Those of the API server.
-        settled: Whether the controllers of claims, volumes and budgets have done their work, as
-            ``load_manifests`` has it. Otherwise these stay as given, like in a cluster for a moment.
-
-    Raises:
-        InvalidArgumentError: Every unusable manifest, each with its number, object and field.
+    With ``settled``, the controllers of claims, volumes and budgets have done their work, as
+    ``load_manifests`` has it. Otherwise these objects stay as given, like in a cluster for a moment. Raises
+    InvalidArgumentError with every unusable manifest, each with its number, object and field.
     """
     documents = [Document(f"objects[{i}]", dict(manifest)) for i, manifest in enumerate(manifests)]
     return _objects(documents, gates, settled=settled)

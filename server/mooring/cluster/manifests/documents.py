@@ -36,15 +36,9 @@ class Document:
 
 
 def read_paths(paths: Iterable[str | Path], *, pipes: bool = True) -> list[Document]:
-    """Return all documents of the files, and of the directories' files in name order; ``-`` is
-    standard input.
-
-    Args:
-        paths: The files and directories.
-        pipes: Read pipes as well, and wait for their bytes; for files that are read once.
-
-    Raises:
-        InvalidArgumentError: A file can't be read; every such file is named, with the line where known.
+    """Return all documents of the files, and of the directories' files in name order; ``-`` is standard
+    input. With ``pipes``, for files that are read once, it reads pipes as well, and waits for their bytes.
+    Raises InvalidArgumentError, which names every file that can't be read, with the line where known.
     """
     documents: list[Document] = []
     violations: list[FieldError] = []

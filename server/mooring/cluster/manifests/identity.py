@@ -32,10 +32,8 @@ def own_objects(
 ) -> list[Document]:
     """Return the documents of kinds that are read, in the newest version, each object once and with a name.
 
-    Args:
-        documents: All documents.
-        skipped: Counts the others by kind, with the API version if a kind that is read has the same name.
-        violations: Gets the faults.
+    ``skipped`` counts the others by kind, with the API version if a kind that is read has the same name;
+    ``violations`` gets the faults.
     """
     known: list[Document] = []
     nameless: list[Document] = []

@@ -54,11 +54,8 @@ class PreemptionFindings:
         self._priority = pod.priority
 
     def of(self, found: Preemption, picked: str) -> Iterator[tuple[str, Finding]]:
-        """Yield the findings about each searched node, by its name.
-
-        Args:
-            found: The result of the search.
-            picked: The node that is cleared; "" = none.
+        """Yield the findings about each searched node, by its name. ``picked`` is the node that is cleared;
+        "" = none.
         """
         names = self._nodes.snapshot.nodes.names
         resolvable = frozenset(self._nodes.resolvable().tolist())

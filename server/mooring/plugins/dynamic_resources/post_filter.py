@@ -42,16 +42,12 @@ def remedies_for_group(
     *,
     frees_own: bool,
 ) -> GroupPreemption:
-    """Return what may help each pod, and with ``frees_own`` that the group frees claims of its own.
+    """Return what may help each pod, and with ``frees_own``, if its pods may share the group's claims, that
+    the group frees those.
 
-    Like in kube-scheduler it is an error if PreFilter was called for none of the pods, because another
-    plugin rejected them all, or no pod was tried.
-
-    Args:
-        group: The group.
-        notes: Its pods that were tried, each with the note of PreFilter; None = it was not called.
-        snapshot: The tables.
-        frees_own: Whether pods of a group may share its claims.
+    ``notes`` are the pods that were tried, each with the note of PreFilter; None = it was not called. Like in
+    kube-scheduler it is an error if it was called for none of them, because another plugin rejected them all,
+    or no pod was tried.
     """
     known = {pod.metadata.uid: note for pod, note in notes}
     seen = [(pod, note) for pod in group.pods if (note := known.get(pod.metadata.uid)) is not None]

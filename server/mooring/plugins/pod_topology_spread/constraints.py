@@ -69,15 +69,8 @@ class SpreadConstraint:
 
 
 def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[SpreadConstraint, ...]:
-    """Return the pod's own constraints of one action.
-
-    Args:
-        pod: The pod.
-        action: ``HARD`` or ``SOFT``.
-        reads_keys: Whether ``matchLabelKeys`` count.
-
-    Raises:
-        SelectorError: A selector can't be used; the message has its path.
+    """Return the pod's own constraints of one action, ``HARD`` or ``SOFT``; with ``reads_keys`` their
+    ``matchLabelKeys`` count. Raises SelectorError, with the path, if a selector can't be used.
     """
     found = []
     for index, constraint in enumerate(timely(pod.spec.topology_spread_constraints)):

@@ -65,14 +65,12 @@ class _Uses:
 def storage_scores(
     claims: Sequence[PersistentVolumeClaim], nodes: NodeView, with_attributes_classes: bool, curve: Int64s
 ) -> Int64s:
-    """Return int64[K], 0..100, by the requested share of the bound volumes; without any,
-    by the requested share of the room for new volumes. 0 without either.
+    """Return int64[K], 0..100, by the requested share of the bound volumes; without any, by the requested
+    share of the room for new volumes. 0 without either.
 
-    Args:
-        claims: Those that wait for a node; each of ``nodes`` passed Filter.
-        nodes: The nodes.
-        with_attributes_classes: Whether volumes have classes of attributes (the gate VolumeAttributesClass).
-        curve: int64[101], the score by the requested percentage.
+    ``claims`` wait for a node, and each of ``nodes`` passed Filter. ``with_attributes_classes`` says whether
+    volumes have classes of attributes (the gate VolumeAttributesClass); ``curve`` is int64[101], the score by
+    the requested percentage.
     """
     free = [claim for claim in claims if SELECTED_NODE not in claim.metadata.annotations]
     made = [claim for claim in claims if SELECTED_NODE in claim.metadata.annotations]

@@ -179,18 +179,12 @@ class BindingCycle:
         return committed
 
     def begin_binding(self, reservation: Reservation, progress: Progress, ended: BindingEnded) -> bool:
-        """Do what ``finish_binding`` does, up to the binding, without waiting for anything.
+        """Do what ``finish_binding`` does, up to the binding, without waiting for anything. The pod doesn't
+        wait at Permit.
 
         False, and nothing is sent, where something has to be waited for: ``finish_binding`` goes on.
-
-        Args:
-            reservation: The pod, which doesn't wait at Permit.
-            progress: May end it before the binding is sent.
-            ended: Called with the answer, for ``end_binding``, by the thread that reads the API server's
-                answers.
-
-        Raises:
-            MooringError: Nothing was sent; the reservation is released.
+        ``ended`` gets the answer, for ``end_binding``, from the thread that reads the API server's answers.
+        If it raises MooringError, nothing was sent, and the reservation is released.
         """
         commit = reservation.commit
         if not commit.profile.binds_at_once:

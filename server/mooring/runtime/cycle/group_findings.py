@@ -17,13 +17,8 @@ def group_findings(
     placed: Collection[Pod],
     held: Sequence[tuple[Pod, Status]],
 ) -> tuple[Finding, ...]:
-    """Return why a group is rejected; nothing if it isn't.
-
-    Args:
-        group: The group with the pods that were tried.
-        decision: The decision about it.
-        placed: Its pods that had a node before.
-        held: Its pods that may not be tried yet, with the reason of each.
+    """Return why a group is rejected; nothing if it isn't. ``placed`` are its pods that had a node before,
+    ``held`` those that may not be tried yet, with the reason of each.
     """
     if decision.status.ok:
         return ()

@@ -25,13 +25,9 @@ _ZONE_LABELS = (
 
 
 def nodes_to_find(percentage: int | None, count: int, compares: bool) -> int:
-    """After how many feasible nodes the search ends.
-
-    Args:
-        percentage: ``percentageOfNodesToScore``: None = every node; 0 = 50 % less one per 125 nodes,
-            at least 5; else 1..100.
-        count: How many nodes there are to evaluate.
-        compares: Whether feasible nodes are compared; else the first one will do.
+    """After how many feasible nodes the search among ``count`` nodes ends; the first one will do unless
+    feasible nodes are compared (``compares``). ``percentage`` is ``percentageOfNodesToScore``: None = every
+    node; 0 = 50 % less one per 125 nodes, at least 5; else 1..100.
     """
     if percentage is None:
         return count

@@ -38,13 +38,8 @@ class TimeShares:
         self._lock = threading.Lock()
 
     def add(self, profile: Profile, by_plugin: Seconds | None, seconds: float, count: int = 1) -> None:
-        """Add decisions about ``count`` pods.
-
-        Args:
-            profile: Their profile.
-            by_plugin: The seconds that each plugin took; None = the decisions were not measured.
-            seconds: The seconds that all of it took.
-            count: The number of pods.
+        """Add decisions about ``count`` pods of ``profile``, which took ``seconds`` together. ``by_plugin``
+        are the seconds of each plugin; None = the decisions were not measured.
         """
         if by_plugin is None:
             return

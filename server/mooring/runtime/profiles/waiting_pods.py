@@ -68,9 +68,7 @@ class PodAtPermit:
 
     def wait(self, check: Callable[[], None]) -> Status:
         """Success, or which plugin rejected the pod and why; a plugin whose time is over rejects it.
-
-        Args:
-            check: Raises DeadlineExceededError once the caller no longer waits.
+        ``check`` raises DeadlineExceededError once the caller no longer waits.
         """
         with self._changed:
             while self._verdict is None:

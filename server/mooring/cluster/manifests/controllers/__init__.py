@@ -42,13 +42,9 @@ All API versions have the template in the same field.
 def objects_of(document: Document, known: KnownManifests, gates: Gates | None) -> Iterator[Document]:
     """Yield an object, and the objects that controllers make for it, in the order in which they make them.
 
-    Args:
-        document: The object.
-        known: The existing objects; new ones are added.
-        gates: They decide whether groups have claims; None = no claims are made from templates.
-
-    Raises:
-        InvalidArgumentError: A workload's template is missing, or a number is unusable.
+    New ones are added to the ``known`` objects. ``gates`` decide whether groups have claims; None = no claims
+    are made from templates. Raises InvalidArgumentError if a workload's template is missing, or a number is
+    unusable.
     """
     maker = MAKERS.get(str(document.manifest["kind"]))
     made = maker(WorkloadManifest(document), known) if maker is not None else ()

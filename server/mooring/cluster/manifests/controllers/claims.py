@@ -19,12 +19,8 @@ _GATE = "DRAWorkloadResourceClaims"
 
 
 def with_claims(document: Document, known: KnownManifests, gates: Gates) -> Iterator[Document]:
-    """Yield the missing claims of a pod or group, then the object itself with a status that names them.
-
-    Args:
-        document: Any object; one that can't have claims is yielded unchanged.
-        known: The existing objects.
-        gates: They decide whether groups have claims.
+    """Yield the missing claims of a pod or group, then the object itself with a status that names them; an
+    object that can't have claims is yielded unchanged. ``gates`` decide whether groups have claims.
     """
     owner = WorkloadManifest(document)
     groups = gates.enabled(_GATE)

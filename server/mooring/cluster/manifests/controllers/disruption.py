@@ -22,11 +22,7 @@ def with_statuses(
     objects: Sequence[ClusterObject], specs: Sequence[Manifest], known: KnownManifests
 ) -> list[ClusterObject]:
     """Return the objects; each budget without a status gets the one that the controller would write.
-
-    Args:
-        objects: The objects.
-        specs: Their specs as written in the manifests.
-        known: All manifests.
+    ``specs`` are the objects' specs as written in the manifests.
     """
     pods: dict[str, list[Pod]] = defaultdict(list)
     for item in objects:

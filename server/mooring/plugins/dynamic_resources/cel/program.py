@@ -60,15 +60,9 @@ class Selector:
     _run: Run
 
     def matches(self, device: DeviceScope, check_time: Callable[[], None] = lambda: None) -> bool:
-        """Return whether the device fulfils it.
-
-        Args:
-            device: The device.
-            check_time: Called now and then; what it raises ends the evaluation.
-
-        Raises:
-            EvaluationError: It fails on this device, for example because of a missing attribute, or costs
-                more than kube-scheduler allows.
+        """Return whether the device fulfils it. ``check_time`` is called now and then; what it raises ends
+        the evaluation. Raises EvaluationError if it fails on this device, for example because of a missing
+        attribute, or costs more than kube-scheduler allows.
         """
         result = self._run({_DEVICE: device, METER: Meter(check_time)})
         if not isinstance(result, bool):

@@ -191,14 +191,9 @@ NONE_SELECTED = SelectedColumns([], [], [], [], 0)
 def best(
     totals: Int32s | Int64s, seed: int, uid: str, evaluated: int, rows: Int32s | None = None
 ) -> Selected | None:
-    """Select the node for the pod with ``uid``; None when none is feasible.
-
-    Args:
-        totals: int32 or int64[N]; some may be ``REJECTED``.
-        seed: Decides between equals, together with the UID.
-        uid: The pod's UID.
-        evaluated: How many nodes were evaluated.
-        rows: int32[N], whose totals these are, in row order; None = those of all rows.
+    """Select the node for the pod with ``uid`` by ``totals`` (int32 or int64[N]), some of which may be
+    ``REJECTED``; None when none is feasible. ``seed`` and ``uid`` decide between equals; ``evaluated`` is how
+    many nodes were evaluated. The totals are those of ``rows`` (int32[N]), in row order; None = of all rows.
     """
     if not len(totals):
         return None
