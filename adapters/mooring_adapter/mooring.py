@@ -50,12 +50,12 @@ class Mooring:
     """A mooring server. Safe from any thread.
 
     Args:
-        address: where it listens: "host:port" or "unix:PATH".
-        tls: the certificates to trust and to show; None speaks plain text.
-        impersonate: whether mooring learns for which client a call is, and decides by its rights.
+        address: The server as "host:port" or "unix:PATH".
+        tls: The certificates to trust and to show; None speaks plain text.
+        impersonate: Whether mooring learns for which client a call is, and decides by its rights.
 
     Raises:
-        OSError: a file of ``tls`` can't be read.
+        OSError: A file of ``tls`` can't be read.
     """
 
     def __init__(self, address: str, tls: TlsFiles | None = None, *, impersonate: bool = False) -> None:
@@ -89,13 +89,7 @@ class Mooring:
 
 
 class Asking:
-    """The calls of mooring that one answer takes; all of them end by one deadline. For one thread.
-
-    Args:
-        channel: the connection.
-        seconds: how long they may take together.
-        metadata: the metadata of each.
-    """
+    """The calls of mooring that one answer takes, ``seconds`` together at most. For one thread."""
 
     def __init__(
         self, channel: grpc.Channel, seconds: float, metadata: tuple[tuple[str, str], ...] = ()

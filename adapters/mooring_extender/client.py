@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol, TypeVar
 
@@ -12,7 +11,7 @@ import grpc.aio
 
 from mooring.serving.access.access import asking_client
 from mooring.serving.access.clients import on_behalf_of
-from mooring.serving.certificates import TlsFiles
+from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.serving.http.tls import channel_credentials
 from mooring.tracing.spans import outgoing_headers
 from mooring_client.v1 import scheduling_service_pb2 as pb
@@ -95,24 +94,23 @@ class GrpcClient:
     """A Client over one gRPC channel. Must be made in the event loop that uses it.
 
     Args:
-        address: where mooring listens: "host:port" or "unix:PATH".
-        tls: the certificates to trust and to show; None speaks plain text.
-        impersonate: whether mooring learns for which client a call is, and decides by its rights.
+        address: The server as "host:port" or "unix:PATH".
+        tls: The certificates to trust and to show; None speaks plain text.
+        impersonate: Whether mooring learns for which client a call is, and decides by its rights.
 
     Raises:
-        OSError: a file of ``tls`` cannot be read.
+        OSError: A file of ``tls`` can't be read.
     """
 
     def __init__(self, address: str, tls: TlsFiles | None = None, *, impersonate: bool = False) -> None:
         self._impersonate = impersonate
         self._address = address
-        self._tls = tls
-        self._stamp: tuple[int, ...] = ()
+        self._files = FollowedFiles(tls, channel_credentials) if tls else None
         self._closing: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._connect()
-        if tls is not None:
-            self._follow(tls)
+        if self._files is not None:
+            self._follow(self._files)
 
     def _connect(self) -> None:
         channel = self._open()
@@ -122,25 +120,20 @@ class GrpcClient:
         self._channel = channel
 
     def _open(self) -> grpc.aio.Channel:
-        if self._tls is None:
+        if self._files is None:
             return grpc.aio.insecure_channel(self._address, options=CHANNEL_OPTIONS)
-        stamp = self._tls.stamp()
-        credentials = channel_credentials(self._tls)
-        self._stamp = stamp
-        return grpc.aio.secure_channel(self._address, credentials, options=CHANNEL_OPTIONS)
+        return grpc.aio.secure_channel(self._address, self._files.current, options=CHANNEL_OPTIONS)
 
-    def _follow(self, tls: TlsFiles) -> None:
+    def _follow(self, files: FollowedFiles[grpc.ChannelCredentials]) -> None:
         """Check the files now and then: a channel keeps the certificate that it was made with."""
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(RENEW_SECONDS, self._follow, tls)
-        # OSError: a rotation in progress.
-        with contextlib.suppress(OSError):
-            if tls.stamp() != self._stamp:
-                before = self._channel
-                self._connect()
-                closing = loop.create_task(before.close(RENEW_SECONDS))
-                self._closing.add(closing)
-                closing.add_done_callback(self._closing.discard)
+        self._timer = loop.call_later(RENEW_SECONDS, self._follow, files)
+        if files.changed() is not None:
+            before = self._channel
+            self._connect()
+            closing = loop.create_task(before.close(RENEW_SECONDS))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
         return await _call(self._scheduling.Filter, request, seconds, self._passed_on())

@@ -58,15 +58,14 @@ class FollowedFiles(Generic[Read]):
         self._files = files
         self._read = read
         self._extra = extra
-        files.stamp()
+        # Taken before the files are read: they may change meanwhile.
+        self._stamp = self._seen()
         self.current = read(files)
-        # The first look reads again, since the files may have changed while they were read.
-        self._stamp: tuple[object, ...] = ()
 
     def changed(self) -> Read | None:
         """Return the value of changed files; None when they haven't changed, or can't be used now."""
         try:
-            stamp = (*self._files.stamp(), self._extra())
+            stamp = self._seen()
             if stamp == self._stamp:
                 return None
             self.current = self._read(self._files)
@@ -74,3 +73,6 @@ class FollowedFiles(Generic[Read]):
             return None
         self._stamp = stamp
         return self.current
+
+    def _seen(self) -> tuple[object, ...]:
+        return (*self._files.stamp(), self._extra())
