@@ -234,15 +234,10 @@ def channel_to(args: argparse.Namespace) -> grpc.Channel:
 
 
 def channel_at(args: argparse.Namespace, address: str, name: str = "") -> grpc.Channel:
-    """Return a channel to an address, with the files that the flags of ``add_server`` name.
+    """Return a channel to HOST:PORT or unix:PATH, with the files that the flags of ``add_server`` name.
 
-    Args:
-        args: The flags.
-        address: HOST:PORT or unix:PATH.
-        name: The host that the server's certificate has; "" = that of the address.
-
-    Raises:
-        CallError: A file can't be read.
+    The server's certificate has the host ``name``; "" = that of the address. Raises CallError if a file can't
+    be read.
     """
     import grpc
 

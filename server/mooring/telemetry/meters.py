@@ -61,13 +61,7 @@ class Family(Collector, Generic[Child]):
     """A metric with labels, whose series appear with the first event. Thread-safe.
 
     Attributes:
-        children: The counters, by the values of the labels in their order.
-
-    Args:
-        name: The metric's name.
-        text: Its help text.
-        labels: The labels' names.
-        registry: The registry that exposes it.
+        children: By the values of the labels in their order.
     """
 
     def __init__(self, name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
@@ -102,15 +96,7 @@ class _CounterFamily(Family[Count]):
 
 
 class _HistogramFamily(Family[Duration]):
-    """A histogram by labels.
-
-    Args:
-        name: The metric's name.
-        text: Its help text.
-        labels: The labels' names.
-        bounds: The upper bounds of the buckets, in seconds, ascending.
-        registry: The registry that exposes it.
-    """
+    """A histogram by labels. The ``bounds`` are the upper ones of the buckets, in seconds, ascending."""
 
     def __init__(
         self,

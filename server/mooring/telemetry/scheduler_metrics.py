@@ -140,12 +140,7 @@ class SchedulerMetrics(SchedulerObserver):
 
 
 class IncomingMetrics:
-    """Counters of the pods and pod groups added to the queue.
-
-    Attributes:
-        pods: Counts pods, by queue and event.
-        entities: Counts pods that are alone, and groups, by queue, event and type.
-    """
+    """Counters of the pods and pod groups added to the queue."""
 
     def __init__(self, metrics: Metrics) -> None:
         registry = metrics.registry
@@ -164,15 +159,7 @@ class IncomingMetrics:
 
 
 class GroupMetrics:
-    """Metrics of pod groups that are scheduled as a whole.
-
-    Attributes:
-        attempts: Counts attempts, by result and profile.
-        duration: Seconds of an attempt, by the same.
-        algorithm: Seconds of a decision.
-        preemptions: Counts attempts to make room, by status code.
-        victims: Pods selected as victims.
-    """
+    """Metrics of pod groups that are scheduled as a whole."""
 
     def __init__(self, metrics: Metrics) -> None:
         registry = metrics.registry

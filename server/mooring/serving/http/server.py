@@ -35,14 +35,13 @@ class HttpServer:
     """Listens on one address. The socket is bound at once, so ``url`` is known from the start.
 
     Args:
-        host: an address of this machine.
-        port: a TCP port; 0 takes a free one.
-        tls: the server's certificate and the CA of its clients; None serves plain HTTP.
-        drain_delay: seconds from the first signal to the end of listening, in which each answer ends its
+        port: A TCP port; 0 takes a free one.
+        tls: The server's certificate and the CA of its clients; None serves plain HTTP.
+        drain_delay: Seconds from the first signal to the end of listening, in which each answer ends its
             connection.
 
     Raises:
-        ListenError: the address is taken or not of this machine.
+        ListenError: The address is taken or not of this machine.
     """
 
     def __init__(
