@@ -31,7 +31,7 @@ PATIENCE = 60.0
 IDLE = 0.05
 """Seconds of a processor that a process which hangs may use meanwhile."""
 LONGEST = 20
-"""After so many times its patience a run counts as endless."""
+"""A run that works for this many times that long counts as endless."""
 
 SWITCHES = (0.01, 0.05, 0.2, 0.6)
 """How likely a thread loses its turn; a run has one of these: some races take many turns, and some few."""

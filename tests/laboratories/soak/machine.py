@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import resource
 import signal
 import socket
@@ -12,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -20,10 +23,10 @@ from mooring.testing.builders import node_manifest
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.cli.commands import BIN, Started, fetch, program, serving_process
+from tests.cli.commands import ANY_PORT, BIN, Started, fetch, program, serving_process
 from tests.cli.schedulers import node_of, pending, scheduler_command
 from tests.fake_api_server import FakeApiServer
-from tests.laboratories.soak.rounds import Round, Row
+from tests.laboratories.soak.rounds import Round, Row, at_once
 from tests.process import until
 
 POD = PodSource(object=KubernetesObject(json=b'{"metadata":{"name":"p"}}'))
@@ -190,7 +193,69 @@ def asked(address: str, over: threading.Event) -> int:
     return answers
 
 
+CGROUPS = Path("/sys/fs/cgroup/memory")
+
+
+@contextmanager
+def limited(size: int) -> Iterator[Path]:
+    """Yield a memory cgroup with a limit; a process joins it by its ``cgroup.procs``."""
+    group = CGROUPS / f"mooring-soak-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "memory.limit_in_bytes").write_text(str(size))
+        yield group
+    finally:
+        until(lambda: not (group / "cgroup.procs").read_text(), "the end of its processes", LONGEST)
+        group.rmdir()
+
+
+def memory_pressure(round_: Round) -> None:
+    """A server has a fifth more memory than it needs, and gets large bodies: it sheds them, and lives."""
+    with tempfile.TemporaryDirectory() as name:
+        with serving_process(Path(name)) as started:
+            steady = measured_steady(started)
+        joining = 'echo $$ > $0/cgroup.procs; exec "$@"'
+        listeners = [word for name in ("", "health-", "metrics-") for word in (f"--{name}listen", ANY_PORT)]
+        serve = ("serve", "--source", "sample", "--drain-delay", "0", *listeners)
+        with (
+            limited(int(1.2 * steady)) as group,
+            program(Path(name), "sh", "-c", joining, group, BIN / "mooring", *serve) as started,
+        ):
+            assert started.ready, started.log.read_text()
+            codes = at_once(4, partial(flooded, started.address("grpc")), range(round_.some(20, 60)))
+            assert started.process.poll() is None, "the process was ended"
+            assert measured_steady(started) > 0
+            events = (group / "memory.oom_control").read_text()
+            assert "oom_kill 0" in events, events
+        round_.inputs += len(codes)
+        round_.faults += sum(code is not grpc.StatusCode.OK for code in codes)
+
+
+def measured_steady(started: Started) -> int:
+    """Return the bytes of a server that answers questions."""
+    with grpc.insecure_channel(started.address("grpc")) as channel:
+        ask = SchedulingServiceStub(channel).Schedule
+        for _ in range(100):
+            assert ask(pb.ScheduleRequest(templates=[pb.PodTemplate(pod=POD)]), timeout=LONGEST).pod_verdicts
+    return started.memory()
+
+
+def flooded(address: str, at: int) -> grpc.StatusCode:
+    """Send a large body; return the code of its call."""
+    annotations = {f"a{number}": "x" * 1000 for number in range(1000 * (1 + at % 40))}
+    document = {"metadata": {"name": "p", "annotations": annotations}}
+    pod = PodSource(object=KubernetesObject(json=json.dumps(document).encode()))
+    options = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_send_message_length", -1))
+    with grpc.insecure_channel(address, options) as channel:
+        call = SchedulingServiceStub(channel).Schedule.future(
+            pb.ScheduleRequest(templates=[pb.PodTemplate(pod=pod)]), timeout=LONGEST
+        )
+        code: grpc.StatusCode = call.code()
+        return code
+
+
 ROWS = (
+    *((Row("G3", "memory_pressure", memory_pressure),) if os.access(CGROUPS, os.W_OK) else ()),
     Row("G2", "sigterm_drain", sigterm_drain),
     Row("G4", "cpu_starved_and_pause", cpu_starved),
     Row("G5", "syscall_faults", syscall_faults),

@@ -1,13 +1,16 @@
-"""Row F8: more questions than the server can answer, from callers who don't wait for each other."""
+"""Rows F8 and F11: more questions than the server can answer, from all callers or from one."""
 
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,8 @@ from tests.cli.commands import Started, serving_process, write_config
 from tests.good_client import POD, ROOT
 from tests.laboratories.soak.asking import PATIENCE
 from tests.laboratories.soak.rounds import Round, Row, at_once
+
+log = logging.getLogger(__name__)
 
 PLUGIN_SECONDS = 0.06
 """Long enough that slots are short, and not the processor that callers and server share."""
@@ -108,4 +113,58 @@ def overload_shed(round_: Round) -> None:
         round_.faults += codes.total()
 
 
-ROWS = (Row("F8", "overload_shed", overload_shed),)
+OTHERS = 4
+SLOWED = 1.5
+"""A client at ten times its share may slow down the slowest hundredth of others' calls by this factor."""
+
+
+def greedy_client(round_: Round) -> None:
+    """Five clients share the server, and one of them wants ten times its share now and then."""
+    seconds = float(round_.some(10, 10))
+    with slow_server() as started, ExitStack() as open_:
+        channels = [
+            open_.enter_context(
+                grpc.insecure_channel(started.address("grpc"), [("grpc.use_local_subchannel_pool", 1)])
+            )
+            for _ in range(OTHERS + 1)
+        ]
+        greedy, *others = map(pb_grpc.SchedulingServiceStub, channels)
+        share = answered_at_best(greedy, 2.0) / (OTHERS + 1)
+        took: dict[float, list[float]] = {0.5: [], 10.0: []}
+        for times in (*took, *took, *took):
+            over = threading.Event()
+            asking = threading.Thread(target=ask_at, args=(greedy, share * times, over))
+            asking.start()
+            for some in at_once(OTHERS, partial(ask_in_turn, 2 / share, seconds), others):
+                took[times] += some
+            over.set()
+            asking.join()
+            round_.faults += times > 1
+        calm, beside = (sorted(each) for each in took.values())
+        round_.inputs += len(calm) + len(beside)
+        slowest = [each[int(0.99 * len(each))] for each in (calm, beside)]
+        log.info("others' p99 %.3f -> %.3f s", *slowest)
+        if round_.size == 1.0:
+            assert slowest[1] <= SLOWED * slowest[0], f"others' p99 {slowest[0]:.3f} -> {slowest[1]:.3f} s"
+
+
+def ask_at(stub: pb_grpc.SchedulingServiceStub, rate: float, over: threading.Event) -> None:
+    """Send calls at a rate, without waiting for answers."""
+    calls: list[Any] = []
+    while not over.wait(1 / rate):
+        calls.append(stub.Filter.future(question(), timeout=CLIENT_TIMEOUT))
+    for call in calls:
+        call.cancel()
+
+
+def ask_in_turn(every: float, seconds: float, stub: pb_grpc.SchedulingServiceStub) -> list[float]:
+    """Return the seconds of calls that a client makes one after the other, each of which is answered."""
+    took, end = list[float](), time.monotonic() + seconds
+    while (began := time.monotonic()) < end:
+        stub.Filter(question(), timeout=60)
+        took.append(time.monotonic() - began)
+        time.sleep(max(0.0, every - took[-1]))
+    return took
+
+
+ROWS = (Row("F8", "overload_shed", overload_shed), Row("F11", "greedy_client", greedy_client))

@@ -12,9 +12,15 @@ from tests.laboratories.soak import (
     naming,
     overload,
     reserving,
+    rights,
+    skew,
+    slopes,
     tenants,
     watching,
 )
 
-GROUPS = (binding, watching, leading, reserving, asking, flooding, doors, overload, tenants, naming, machine)
+GROUPS = (
+    *(binding, watching, leading, reserving, asking, flooding, doors, overload, tenants, naming, machine),
+    *(slopes, skew, rights),
+)
 ROWS = {row.id: row for group in GROUPS for row in group.ROWS}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from tests.cli.commands import ROOT, write_config
 from tests.laboratories.soak import __main__ as command
-from tests.laboratories.soak import ledger
+from tests.laboratories.soak import ledger, machine, rights, skew, slopes
 from tests.laboratories.soak.rounds import Played, Round, Row, play
 from tests.laboratories.soak.rows import ROWS
 
-PROCESSES = ("A12", "C1", "C5", "G4", "G5", "G5d", "G5f")
+PROCESSES = ("A12", "C1", "C5", "G1", "G3", "G4", "G5", "G5d", "G5f", "G8")
 """Rows that start programs; what they share with the tests of these is tested there."""
 
 
@@ -31,7 +33,50 @@ def test_every_row_of_the_table_is_played() -> None:
         for part, count in (("A", 13), ("B", 10), ("C", 6), ("D", 5), ("E", 12), ("F", 6), ("S", 6))
         for at in range(1, count + 1)
     ]
-    assert {*table, "F8", "F9", "G2", "G4", "G5"} <= {*ROWS}
+    assert {*table, "F8", "F9", "G1", "G2", "G4", "G5", "H1", "H2", "H6"} <= {*ROWS}
+    assert {row.id for row in (*machine.ROWS, *skew.ROWS)} <= {*ROWS}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("2026 ERROR forged", id="a line of its own"),
+        pytest.param("bind pod=\x1b[31mred", id="a colour"),
+        pytest.param("bind pod=a\u2028b", id="a line separator"),
+        pytest.param("x" * 20_000, id="a long name"),
+        pytest.param("authorization: Bearer secret-1", id="a token"),
+    ],
+)
+def test_a_log_that_a_caller_wrote_into_is_seen(line: str) -> None:
+    rights.check_log("I1130 a line\n")
+    with pytest.raises(AssertionError):
+        rights.check_log(f"I1130 a line\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"grown": 100.0}, id="memory"),
+        pytest.param({"threads": 20}, id="threads"),
+        pytest.param({"descriptors": 20}, id="descriptors"),
+    ],
+)
+def test_things_that_pile_up_are_seen(more: dict[str, float]) -> None:
+    flat = slopes.Slice(60.0, 0.5, 1.0, 0, 0, 100)
+    slopes.check(flat, 48.0)
+    with pytest.raises(AssertionError):
+        slopes.check(msgspec.structs.replace(flat, **more), 48.0)
+
+
+@pytest.mark.slow
+def test_a_server_that_leaks_is_seen(tmp_path: Path) -> None:
+    profile = {"plugins": {"filter": {"enabled": [{"name": slopes.Leaking.name}]}}}
+    config = write_config(tmp_path / "config.yaml", profile)
+    plugin = f"{slopes.__name__}:{slopes.Leaking.__name__}"
+    flags = ("--config", str(config), "--plugin", plugin)
+    slice_ = slopes.measured(45.0, *flags, twins={"PYTHONPATH": str(ROOT)})
+    # As many calls as come; a fifth of them come after the first third.
+    assert slice_.grown > 0.02 * slice_.calls, slice_
 
 
 @pytest.mark.slow
