@@ -32,7 +32,9 @@ LANGUAGES = [
 
 @pytest.fixture(
     params=[
-        pytest.param(each, marks=pytest.mark.xdist_group(each[0]), id=f"{each[0]} {'guest' * bool(each[1])}")
+        pytest.param(
+            each, marks=pytest.mark.xdist_group(each[0]), id=f"{each[0]} {'guest' if each[1] else 'host'}"
+        )
         for each in LANGUAGES
     ],
     scope="module",
