@@ -16,10 +16,8 @@ _LABELS = "app.kubernetes.io/name=mooring,app.kubernetes.io/component=scheduler"
 
 
 def scheduler_pod(api: ApiServer) -> tuple[str, str] | None:
-    """Find the pod of mooring's scheduler, the leading one if that is known.
-
-    Returns:
-        Its namespace and name; None if no pod is ready, or if the API server does not list pods.
+    """Return namespace and name of the pod of mooring's scheduler, the leading one if that is known; None if
+    no pod is ready, or if the API server does not list pods.
     """
     try:
         pods = [

@@ -23,10 +23,8 @@ INSTRUCTIONS = (
 
 
 def new_server(tools: Tools) -> MCPServer[None]:
-    """Return a server with one read-only tool for each question.
-
-    Raises:
-        FailedPreconditionError: The package ``mcp`` is not installed.
+    """Return a server with one read-only tool for each question. Raises FailedPreconditionError if
+    the package ``mcp`` is not installed.
     """
     try:
         from mcp.server.mcpserver import MCPServer

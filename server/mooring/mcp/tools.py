@@ -39,10 +39,8 @@ class QuestionError(Exception):
 
 
 class Tools:
-    """Asks one server. Safe from any thread.
-
-    Args:
-        channel: Leads to ``mooring serve``, or to the read-only listener of ``mooring scheduler``.
+    """Asks one server, ``mooring serve`` or the read-only listener of ``mooring scheduler``. Safe from any
+    thread.
     """
 
     def __init__(self, channel: grpc.Channel) -> None:

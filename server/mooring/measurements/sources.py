@@ -60,11 +60,7 @@ class PrometheusQuery(HttpSource):
     node_label: str = "instance"
 
     def measure(self) -> Mapping[str, int]:
-        """Ask once for all nodes.
-
-        Raises:
-            MeasurementError: The server gave no usable answer.
-        """
+        """Ask once for all nodes. Raises MeasurementError if the server gave no usable answer."""
         url = f"{self.url.rstrip('/')}/api/v1/query?query={quote(self.query)}"
         found: dict[str, int] = {}
         for sample in self.access.read(url, self.timeout, _PrometheusAnswer).data.result:
@@ -104,11 +100,7 @@ class HttpJson(HttpSource):
     under: str = ""
 
     def measure(self) -> Mapping[str, int]:
-        """Ask once for all nodes.
-
-        Raises:
-            MeasurementError: The server gave no usable answer.
-        """
+        """Ask once for all nodes. Raises MeasurementError if the server gave no usable answer."""
         found: Any = self.access.read(self.url, self.timeout, dict[str, Any])
         for key in self.under.split(".") if self.under else ():
             found = found.get(key) if isinstance(found, dict) else None
@@ -120,11 +112,7 @@ class HttpJson(HttpSource):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementFile(MeasurementSource):
-    """A YAML or JSON file of node name to whole number, 0 or more; read again each time.
-
-    Attributes:
-        path: The file.
-    """
+    """A YAML or JSON file of node name to whole number, 0 or more; read again each time."""
 
     path: str = ""
     of_file: ClassVar[bool] = True

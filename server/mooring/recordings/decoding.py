@@ -63,11 +63,7 @@ class Decided(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Something was not written down.
-
-    Attributes:
-        time: When, in microseconds since 1970.
-    """
+    """Something was not written down at ``time``, in microseconds since 1970."""
 
     time: int
     gap: pb.GapEntry

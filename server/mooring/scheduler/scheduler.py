@@ -155,10 +155,8 @@ class Scheduler:
         return f"the decision about {deciding.subject} has lasted {seconds:.0f} s, in {where}"
 
     def try_next(self) -> float:
-        """Report the changes to the queue and try one pod or group.
-
-        Returns:
-            After how many seconds to come again, when nothing wakes the scheduler before; 0 = at once.
+        """Report the changes to the queue, try one pod or group, and return after how many seconds to come
+        again when nothing wakes the scheduler before; 0 = at once.
         """
         self._turn_began = self._components.clock.monotonic()
         try:

@@ -24,11 +24,7 @@ def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
 
 
 class Scraped(Collector):
-    """Metrics that are read at each scrape; as safe from threads as ``read`` is.
-
-    Args:
-        read: Returns the metrics.
-    """
+    """Metrics that ``read`` returns at each scrape; as safe from threads as it is."""
 
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read

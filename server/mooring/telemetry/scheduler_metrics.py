@@ -46,11 +46,7 @@ class QueueCounts(Protocol):
 
 
 class SchedulerMetrics(SchedulerObserver):
-    """Records for metrics. Thread-safe.
-
-    Args:
-        metrics: The counters of decisions; their registry gets the rest.
-    """
+    """Records for metrics; the registry of ``metrics`` gets them all. Thread-safe."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics

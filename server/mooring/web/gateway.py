@@ -238,11 +238,7 @@ def _unknown_numbers(message: Message, path: str) -> Iterator[FieldError]:
 
 
 def _check_commit(request: scheduling_service_pb2.ScheduleRequest) -> None:
-    """Reject what would commit.
-
-    Raises:
-        PermissionDeniedError: It would.
-    """
+    """Raise PermissionDeniedError if a request would commit."""
     if mode_row(request) not in (("", RESERVES) if request.session else ("",)):
         mode = scheduling_service_pb2.CommitMode.Name(request.commit_mode)
         raise PermissionDeniedError(f"{mode} is not offered here: only dry runs are, and sessions")

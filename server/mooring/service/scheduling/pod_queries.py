@@ -92,9 +92,7 @@ class PodQueries:
         kind: DecisionKind | None = None,
     ) -> tuple[Evaluation, objects_pb2.Provenance] | NeedsPlugins | None:
         """Call ``look``, a method of the engine, for the request; noted as a decision of that ``kind``.
-
-        Returns:
-            None if that does.
+        None if ``look`` returns that.
         """
         selection = asked.selection
         recorder = None if kind is None else DecisionRecorder(self._backend, kind)

@@ -109,10 +109,8 @@ class Selection:
         return self.state
 
     def leave_out(self, pod: Pod) -> str:
-        """Take ``pod`` off its node for this call: it must not count against itself.
-
-        Returns:
-            That node; "" = it is on none.
+        """Take ``pod`` off its node for this call: it must not count against itself. Return that node;
+        "" = it is on none.
         """
         uid = pod.metadata.uid
         node = node_of(self.state or self._live, uid)

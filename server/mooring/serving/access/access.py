@@ -93,9 +93,7 @@ class Authorizer(ABC):
 
     def impersonation(self, client: Client, user: User) -> Verdict:
         """Return whether ``client`` may call on behalf of ``user``, in each of their groups. Default: no.
-
-        Raises:
-            UnavailableError: It can't be found out now.
+        Raises UnavailableError if it can't be found out now.
         """
         return Verdict(False, "no policy", "give the role impersonator by --access-policy")
 

@@ -90,11 +90,7 @@ class Authentication:
         return client
 
     def check(self, client: Client) -> None:
-        """Let a client pass that isn't revoked.
-
-        Raises:
-            UnauthenticatedError: The client is.
-        """
+        """Raise UnauthenticatedError if a client was revoked."""
         revoked = self.revoked()
         if revoked and not frozenset(revoked).isdisjoint((*client.names, client.certificate)):
             raise UnauthenticatedError(f"the client ({client}) was revoked; see --revoked-clients")

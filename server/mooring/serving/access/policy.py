@@ -174,11 +174,7 @@ class Trial(Authorizer):
 
 
 class Replaceable(Authorizer):
-    """The authorizer in force, which another one may replace while calls are answered.
-
-    Attributes:
-        current: The one in force.
-    """
+    """Forwards to the ``current`` authorizer, which another one may replace while calls are answered."""
 
     def __init__(self, current: Authorizer) -> None:
         self.current = current
