@@ -36,6 +36,9 @@ MAX_BACKOFF = 8
 JITTER = 0.1
 """The share of a pause by which it is longer or shorter, so that processes don't ask at the same time."""
 
+_random = random.Random()  # noqa: S311 - no secret
+"""A state of its own: threads draw from it at any time, and others may count on theirs."""
+
 Float64s = npt.NDArray[np.float64]
 
 
@@ -219,7 +222,7 @@ class Filler:
 
     def _pause(self) -> float:
         backoff = min(1 << self._failed_in_a_row, MAX_BACKOFF)
-        jitter = 1 + random.uniform(-JITTER, JITTER)  # noqa: S311 - no secret
+        jitter = 1 + _random.uniform(-JITTER, JITTER)
         return self.source.interval.total_seconds() * backoff * jitter
 
     def _left(self) -> float:
