@@ -56,6 +56,7 @@ def played() -> Iterator[dict[str, Played]]:
         "schedule-template",
         "filter-epoch-of-the-answer",
         "repeat-always (OVERLOADED, RESOURCE_EXHAUSTED)",
+        "repeat-reset-frame (CANCEL)",
     )
     with CasePlayer([DRIVER]) as stage:
         yield {name: stage.played(CASES[name]) for name in names}

@@ -40,6 +40,7 @@ class Serving(msgspec.Struct, forbid_unknown_fields=True):
         reply: The answer, as protobuf JSON.
         messages: The messages of a stream.
         fail: How it fails, after the messages of a stream.
+        reset: The HTTP/2 code of the RST_STREAM frame that ends the call, as a proxy sends it; "" = none.
         drop: Whether the connection is cut, or the number of bytes of the answer after which it is.
         hang: Whether it never ends, so that the client has to end it.
         delay: Seconds before the answer.
@@ -52,6 +53,7 @@ class Serving(msgspec.Struct, forbid_unknown_fields=True):
     reply: Json | None = None
     messages: list[Json] = []
     fail: Failing | None = None
+    reset: Literal["", "REFUSED_STREAM", "CANCEL", "INTERNAL_ERROR", "ENHANCE_YOUR_CALM"] = ""
     drop: bool | int = False
     hang: bool = False
     delay: float = 0

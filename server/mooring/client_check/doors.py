@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -18,6 +18,75 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 T = TypeVar("T")
+
+_PREFACE: Final = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+_HEAD: Final = 9
+_HEADERS, _RST_STREAM = 1, 3
+_CODES: Final = {"INTERNAL_ERROR": 2, "REFUSED_STREAM": 7, "CANCEL": 8, "ENHANCE_YOUR_CALM": 11}
+"""HTTP/2's types of frames, and its codes of errors: RFC 9113, 6 and 7."""
+
+
+class Frames:
+    """Finds the frames of HTTP/2 in what one side sends, in plain text.
+
+    Args:
+        before: Bytes before the first frame.
+
+    Attributes:
+        left: The bytes of the frame that is under way; 0 between two frames.
+        opened: The last stream that a frame with headers was about.
+    """
+
+    def __init__(self, before: int = 0) -> None:
+        self.left = before
+        self.opened = 0
+        self._head = b""
+
+    def follow(self, data: bytes) -> None:
+        """Take in the next bytes."""
+        while data:
+            if self.left:
+                taken = min(self.left, len(data))
+                self.left, data = self.left - taken, data[taken:]
+                continue
+            self._head, data = self._head + data[: _HEAD - len(self._head)], data[_HEAD - len(self._head) :]
+            if len(self._head) == _HEAD:
+                if self._head[3] == _HEADERS:
+                    self.opened = int.from_bytes(self._head[5:]) & 0x7FFFFFFF
+                self.left, self._head = int.from_bytes(self._head[:3]), b""
+
+    @property
+    def between(self) -> bool:
+        """Whether a frame may be put in here."""
+        return not (self.left or self._head)
+
+
+@dataclass(eq=False, slots=True)
+class Side:
+    """One direction of a connection.
+
+    Attributes:
+        writer: The receiver.
+        frames: The frames that it got.
+        waiting: A frame to put in as soon as none is under way.
+    """
+
+    writer: asyncio.StreamWriter
+    frames: Frames
+    waiting: bytes = b""
+
+    def send(self, data: bytes) -> None:
+        """Pass data on."""
+        self.writer.write(data)
+        self.frames.follow(data)
+        self.put_in(b"")
+
+    def put_in(self, frame: bytes) -> None:
+        """Send a frame of the door's own between two of the others."""
+        self.waiting += frame
+        if self.waiting and self.frames.between:
+            self.writer.write(self.waiting)
+            self.waiting = b""
 
 
 class Door:
@@ -37,6 +106,7 @@ class Door:
         self._own_port = 0
         self._left: int | None = None
         self._open: set[asyncio.StreamWriter] = set()
+        self._sides: list[tuple[Side, Side]] = []
         self._again: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -51,6 +121,10 @@ class Door:
     def cut(self, after: int = 0) -> None:
         """End all connections, at once or when the server has sent ``after`` more bytes."""
         self._wait(self._cut(after))
+
+    def reset(self, code: str) -> None:
+        """End the newest call with an RST_STREAM frame of this code, on both sides; others go on."""
+        self._wait(self._reset(code))
 
     def shut(self, seconds: float) -> None:
         """End all connections, and accept none for ``seconds``."""
@@ -77,6 +151,13 @@ class Door:
         if not after:
             self._abort()
 
+    async def _reset(self, code: str) -> None:
+        to_server, to_client = self._sides[-1]
+        stream = to_server.frames.opened
+        to_client.put_in(_reset_frame(stream, code))
+        # The server must send nothing more of the call: its headers would have to reach the client.
+        to_server.put_in(_reset_frame(stream, "CANCEL"))
+
     async def _listen(self) -> asyncio.Server:
         if self._path:
             return await asyncio.start_unix_server(self._accepted, self._path)
@@ -99,13 +180,16 @@ class Door:
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self.port)
         both = {writer, inner_writer}
+        sides = Side(inner_writer, Frames(_PREFACE)), Side(writer, Frames())
         self._open |= both
+        self._sides.append(sides)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(_copy(reader, inner_writer, lambda data: data))
-                group.create_task(_copy(inner_reader, writer, self._let_through))
+                group.create_task(_copy(reader, sides[0], lambda data: data))
+                group.create_task(_copy(inner_reader, sides[1], self._let_through))
         finally:
             self._open -= both
+            self._sides.remove(sides)
 
     def _let_through(self, data: bytes) -> bytes:
         """Return the part of the server's data that may pass."""
@@ -118,14 +202,18 @@ class Door:
         return passing
 
 
-async def _copy(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passing: Callable[[bytes], bytes]
-) -> None:
+async def _copy(reader: asyncio.StreamReader, side: Side, passing: Callable[[bytes], bytes]) -> None:
     with suppress(ConnectionError):
         while data := await reader.read(1 << 16):
-            writer.write(passing(data))
-            await writer.drain()
-    writer.close()
+            side.send(passing(data))
+            await side.writer.drain()
+    side.writer.close()
+
+
+def _reset_frame(stream: int, code: str) -> bytes:
+    """Return an RST_STREAM frame."""
+    payload = _CODES[code].to_bytes(4)
+    return len(payload).to_bytes(3) + bytes([_RST_STREAM, 0]) + stream.to_bytes(4) + payload
 
 
 @dataclass(frozen=True, slots=True)

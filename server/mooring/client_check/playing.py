@@ -179,7 +179,7 @@ class CasePlayer:
                 door, other = (Door(port, where) for port, where in zip(ports, (path, None), strict=True))
                 stack.callback(other.close)
                 stack.callback(door.close)
-                scene.cut, restart, leader = door.cut, door.shut, other.target
+                scene.cut, scene.reset, restart, leader = door.cut, door.reset, door.shut, other.target
             driver = Driver(
                 [*self._command, *self._client_files(case.transport), *case.arguments, door.target]
             )

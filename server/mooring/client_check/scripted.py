@@ -72,6 +72,7 @@ class Scene:
         self._received: list[Json] = []
         self._over = threading.Event()
         self.cut: Callable[[int], None] = lambda _after: None
+        self.reset: Callable[[str], None] = lambda _code: None
 
     @contextmanager
     def playing(self, serve: Sequence[Serving]) -> Iterator[list[Json]]:
@@ -101,11 +102,14 @@ class Scene:
         kind = GetMessageClass(method.output_type)
         for message in entry.messages if entry.reply is None else [entry.reply]:
             yield json_format.ParseDict(message, kind())
-        if entry.drop is True:
+        if entry.drop is True or entry.reset:
             # The messages have to arrive first.
             over.wait(0.5 if entry.messages else 0)
+        if entry.drop is True:
             self.cut(0)
-        if entry.drop or entry.hang:
+        if entry.reset:
+            self.reset(entry.reset)
+        if entry.drop or entry.reset or entry.hang:
             gone = threading.Event()
             if context.add_callback(gone.set):  # False: it has ended already
                 gone.wait()
