@@ -103,8 +103,9 @@ impl StdError for Error {
 /// The code that gRPC means: tonic calls a lost connection Unknown or Cancelled, and a deadline Cancelled.
 fn code_of(status: &Status) -> Code {
     let mut source = StdError::source(status);
-    if !matches!(status.code(), Code::Unknown | Code::Cancelled) || source.is_none() {
-        return status.code(); // As the server says.
+    let said = source.is_none() || (status.code() == Code::Cancelled && is_reset(status));
+    if said || !matches!(status.code(), Code::Unknown | Code::Cancelled) {
+        return status.code(); // As the server says, or a proxy by a frame.
     }
     while let Some(error) = source {
         if error.is::<TimeoutExpired>() {
@@ -115,9 +116,9 @@ fn code_of(status: &Status) -> Code {
     Code::Unavailable
 }
 
-/// Whether a stream was reset with INTERNAL_ERROR, in h2's words or in those of a proxy.
+/// Whether a stream was reset, in tonic's words or in those of a proxy.
 fn is_reset(status: &Status) -> bool {
-    ["RST_STREAM", "h2 protocol error: stream error"]
+    ["RST_STREAM", "h2 protocol error"]
         .iter()
         .any(|words| status.message().contains(words))
 }
