@@ -80,6 +80,14 @@ def _extender() -> Opened:
 
 
 @cache
+def _watcher() -> Opened:
+    target = _serve().addresses["grpc"]
+    flags = ("--source", "sample", "--replica", target, "--metrics-listen", ANY_PORT)
+    started = _run(BIN / "mooring", "push", *flags)
+    return Opened(started, {"metrics": started.address("metrics")})
+
+
+@cache
 def _page() -> Opened:
     health = f"127.0.0.1:{free_port()}"
     flags = ("--listen", ANY_PORT, "--health-listen", health, "--server", _serve().addresses["grpc"])
@@ -136,6 +144,7 @@ DOORS: Final = (
     Door("serve-extender", ("mooring.app.extender", "HttpServer"), _serve, "extender", "/healthz"),
     Door("scheduler-grpc", (_OF_SERVICE, "CallListener"), _scheduler, "grpc", _INFO),
     Door("scheduler-https", ("mooring.app.secure_serving", "PageListener"), _scheduler, "https", "/livez"),
+    Door("push-metrics", ("mooring.app.push", "PageListener"), _watcher, "metrics", "/metrics"),
     Door("web-page", ("mooring.web.server", "HttpServer"), _page, "page", "/healthz"),
     Door("web-health", ("mooring.web.server", "HealthListener"), _page, "health", CHECK),
     Door("extender", ("mooring_extender.cli", "HttpServer"), _extender, "extender", "/healthz"),
