@@ -17,7 +17,7 @@ from tests.cli.commands import call, scoring, serving, write_config, write_manif
 from tests.cli.test_flags import leaves
 from tests.fake_api_server import FakeApiServer
 
-ONLY_PARSED = {"serve", "scheduler", "run", "web", "mcp", "record", "conformance", "replay"}
+ONLY_PARSED = {"serve", "scheduler", "run", "web", "mcp", "record", "conformance", "replay", "push"}
 """Commands whose examples run on, or need what a test of their own has."""
 
 ALLOWED = {"access": {0, 1}, "doctor": {0, 1}, "config": {0, 1}, "plugins": {0, 1}}
