@@ -14,8 +14,8 @@ class People:
     Attributes:
         tokens: By token, the name of the user.
         readers: Who may ``get`` what: names of users and paths.
-        denied: Verbs and plurals that are forbidden to all, such as ``create pods/binding``, with a name if
-            the review has one.
+        denied: Verbs and plurals that are forbidden to all, such as ``create pods/binding``, or
+            ``impersonate users/ann`` for one name.
         audiences: Whether a review confirms the audiences that it names, as today's servers do.
     """
 
@@ -37,8 +37,9 @@ class People:
         """Return the review with its status."""
         on = review["spec"].get("resourceAttributes")
         if on is not None:
-            plural = "/".join(filter(None, (on["resource"], on["subresource"], on.get("name"))))
-            return {**review, "status": {"allowed": f"{on['verb']} {plural}" not in self.denied}}
+            right = f"{on['verb']} {'/'.join(filter(None, (on['resource'], on['subresource'])))}"
+            allowed = self.denied.isdisjoint((right, f"{right}/{on.get('name')}"))
+            return {**review, "status": {"allowed": allowed}}
         asked = review["spec"]["nonResourceAttributes"]
         allowed = asked["verb"] == "get" and (review["spec"]["user"], asked["path"]) in self.readers
         return {**review, "status": {"allowed": allowed}}

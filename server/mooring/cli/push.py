@@ -16,7 +16,7 @@ from mooring.cli.values import host_and_port
 
 _EXAMPLES = """examples:
   mooring push --replica mooring-replicas:50051          in a pod: each address of the Service is a replica
-  mooring push --source files:cluster.yaml --replica 127.0.0.1:50051 --replica unix:/run/other/mooring.sock"""
+  mooring push --source files:cluster.yaml --replica 127.0.0.1:50051"""
 
 
 def add(commands: Commands) -> None:
