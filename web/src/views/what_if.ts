@@ -87,6 +87,7 @@ export class WhatIf extends LitElement {
   @state() private objects = OBJECTS;
   @state() private warnings: readonly string[] = [];
 
+  private turn = Promise.resolve();
   private readonly sandbox = new Sandbox();
   private readonly nodes = new Loader<string[]>(this, listNodes);
   private readonly pods = new Loader<string[]>(this, listPods);
@@ -366,16 +367,17 @@ export class WhatIf extends LitElement {
     return { object: encoded(await readPod(this.text)) };
   }
 
-  /** Does one thing at a time, and says why it could not be done. */
-  private async attempt(words: string, act: () => Promise<void>): Promise<void> {
-    if (this.busy) return;
-    [this.busy, this.error] = [words, undefined];
-    try {
-      await act();
-    } catch (error) {
-      this.error = error as Error;
-    }
-    this.busy = "";
+  /** Does one thing after the other, and says why it could not be done. */
+  private attempt(words: string, act: () => Promise<void>): Promise<void> {
+    return (this.turn = this.turn.then(async () => {
+      [this.busy, this.error] = [words, undefined];
+      try {
+        await act();
+      } catch (error) {
+        this.error = error as Error;
+      }
+      this.busy = "";
+    }));
   }
 }
 
