@@ -17,6 +17,7 @@ from mooring.scheduler.recorder import (
     BACKLOG,
     HOLD_SECONDS,
     SERIES_SECONDS,
+    TRIES,
     WRITERS,
     EventNote,
     EventRecorder,
@@ -222,8 +223,8 @@ def test_help_is_called_for_when_much_waits_and_goes_afterwards(
 
 @pytest.mark.parametrize(
     "failure",
-    [UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE"), ValueError("nonsense")],
-    ids=["no answer", "a defect"],
+    [PermissionDeniedError("no right"), ValueError("nonsense")],
+    ids=["a rejection", "a defect"],
 )
 def test_a_failure_keeps_no_other_event_from_being_written(
     recorder: EventRecorder, sink: Sink, failure: Exception
@@ -231,6 +232,26 @@ def test_a_failure_keeps_no_other_event_from_being_written(
     sink.failures.append(failure)
     write(recorder, failed(), failed(name="other"))
     assert sink.created[-1]["regarding"]["name"] == "other"
+
+
+@pytest.mark.parametrize(
+    ("unanswered", "written"),
+    [
+        pytest.param(TRIES - 1, ["first", "second"], id="the last try succeeds"),
+        pytest.param(TRIES, ["second"], id="none does"),
+    ],
+)
+def test_an_event_is_sent_again_while_there_is_no_answer(
+    recorder: EventRecorder, sink: Sink, monkeypatch: pytest.MonkeyPatch, unanswered: int, written: list[str]
+) -> None:
+    monkeypatch.setattr("mooring.scheduler.recorder.PAUSE_SECONDS", 0.0)
+    sink.failures += [UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE")] * unanswered
+    recorder.start()
+    recorder.record_event(failed("first"))
+    recorder.record_event(failed("second", "other"))
+    until(lambda: sink.created and sink.created[-1]["note"] == "second")
+    recorder.stop(30)
+    assert [event["note"] for event in sink.created] == written
 
 
 def test_nothing_is_said_of_events_in_a_namespace_that_ends(
@@ -246,6 +267,6 @@ def test_nothing_is_said_of_events_in_a_namespace_that_ends(
 def test_a_repetition_of_an_event_that_is_not_there_is_written_as_a_new_one(
     recorder: EventRecorder, sink: Sink
 ) -> None:
-    sink.failures.append(UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE"))
+    sink.failures.append(PermissionDeniedError("no right"))
     write(recorder, failed("first"), failed("second"))
     assert [event["note"] for event in sink.created] == ["second"]

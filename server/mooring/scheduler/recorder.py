@@ -13,12 +13,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
-from mooring.framework.errors import MooringError, NotFoundError
+from mooring.framework.errors import MooringError, NotFoundError, UnavailableError
 from mooring.framework.objects import PodGroup
 from mooring.scheduler.messages import NOTE_LIMIT, micro_time, shortened
 from mooring.telemetry.scheduler_observer import SchedulerObserver
@@ -38,6 +39,9 @@ HOLD_SECONDS = 15.0
 
 LOOK_SECONDS = 0.05
 """Between two looks whether bindings are still under way."""
+
+TRIES, PAUSE_SECONDS = 12, 10.0
+"""How often an Event is sent while the API server does not answer, and the seconds in between."""
 
 NAMESPACE_ENDS = "NamespaceTerminating"
 """The API server's reason to reject an Event in a namespace that is being deleted; it isn't logged."""
@@ -114,7 +118,7 @@ class EventRecorder:
         writer.start()
 
     def stop(self, timeout: float) -> None:
-        """Write what waits, for at most ``seconds``."""
+        """Write what waits, for at most ``timeout`` seconds."""
         end = self.clock.monotonic() + timeout
         self._stopping.set()
         self._waiting.put(None)
@@ -173,14 +177,25 @@ class EventRecorder:
                 return
             body = {"series": {"count": series.count, "lastObservedTime": micro_time(now)}}
             with suppress(NotFoundError):
-                self.cluster.patch(ObjectReference("Event", namespace, series.name), body)
+                event = ObjectReference("Event", namespace, series.name)
+                self._send(partial(self.cluster.patch, event, body))
                 return
         # It is new, or the one that it repeats is gone or never came to be.
         more = self.advice(note.pod) if note.reason == FAILED else ""
         if more:
             kept = shortened(note.note, NOTE_LIMIT - len(more.encode()) - 1)
             note = msgspec.structs.replace(note, note=f"{kept} {more}")
-        self.cluster.create("Event", namespace, _body(note, series.name, now))
+        self._send(partial(self.cluster.create, "Event", namespace, _body(note, series.name, now)))
+
+    def _send(self, call: Callable[[], object]) -> None:
+        """Make a call, and repeat it while the API server does not answer."""
+        for _ in range(TRIES - 1):
+            with suppress(UnavailableError):
+                call()
+                return
+            if self._stopping.wait(PAUSE_SECONDS):
+                break
+        call()
 
     def _series_of(self, note: EventNote, now: float) -> tuple[_Series, bool]:
         with self._lock:
