@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -202,22 +203,28 @@ def server(folder: Path, host: Child) -> Iterator[Client]:
     flags = ("--source", f"files:{folder}/nodes.yaml", "--config", folder / "config.yaml")
     try:
         with serving(*flags) as ready, Client(ready.address("grpc")) as client:
+            # v1-b has the lower measured value, once both are measured.
+            until(lambda: asked(client, "any")[0] == "v1-b")
             yield client
     finally:
         close_connections()
 
 
-def bound(client: Client, name: str) -> tuple[str, list[str]]:
-    """Bind a pod; return its node and the reasons against it."""
+def asked(client: Client, name: str, **options: Any) -> tuple[str, list[str]]:
+    """Have a pod decided; return its node and the reasons against it."""
     containers = [{"name": "web"}]
     pod = {"metadata": {"name": name, "namespace": "default"}, "spec": {"containers": containers}}
-    (placed,) = client.schedule([Pods(json.dumps(pod).encode(), uids=[name])], commit_mode=COMMIT_MODE_BIND)
+    (placed,) = client.schedule([Pods(json.dumps(pod).encode(), uids=[name])], **options)
     return placed.node, list(placed.verdict.reasons)
+
+
+def bound(client: Client, name: str) -> tuple[str, list[str]]:
+    """Bind a pod; return what ``asked`` does."""
+    return asked(client, name, commit_mode=COMMIT_MODE_BIND)
 
 
 def test_a_host_acts_at_each_point_and_measures(tmp_path: Path) -> None:
     with child(tmp_path, "v1") as host, server(tmp_path, host) as client:
-        # v1-b has the lower measured value.
         assert bound(client, "web") == ("v1-b", [])
         assert host.done() == [f"{point} web v1-b" for point in ("reserve", "permit", "preBind", "postBind")]
 
