@@ -232,7 +232,7 @@ def policy(folder: Path) -> Path:
         }
         for account, (roles, namespaces) in ROLES.items()
     ]
-    rules.append({"subjects": ["cn:adapter"], "roles": ["impersonator"]})
+    rules.append({"subjects": ["cn:adapter"], "roles": ["impersonator"], "impersonates": ["*"]})
     file = folder / "policy.yaml"
     file.write_text(yaml.safe_dump({"apiVersion": "mooring.dev/v1", "kind": "AccessPolicy", "rules": rules}))
     return file
@@ -327,7 +327,9 @@ def case(request: pytest.FixtureRequest, plane: ControlPlane, tmp_path: Path) ->
 
 
 def let_adapter_impersonate(api: Api) -> None:
-    rules = [{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}]
+    rules = [
+        {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
+    ]
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "adapter"}
     api.call("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "adapter"}, "rules": rules})
     binding = {

@@ -62,8 +62,10 @@ def slow_server() -> Iterator[Started]:
             yield started
 
 
-def question() -> pb.FilterRequest:
-    pod = objects_pb2.PodSource(object=objects_pb2.KubernetesObject(json=json.dumps(POD).encode()))
+def question(uid: str = "good") -> pb.FilterRequest:
+    metadata = {"name": "good", "namespace": "default", "uid": uid}
+    about: dict[str, Any] = {**POD, "metadata": metadata}
+    pod = objects_pb2.PodSource(object=objects_pb2.KubernetesObject(json=json.dumps(about).encode()))
     return pb.FilterRequest(pod=pod, nodes=nodes_pb2.NodeSelection(all=nodes_pb2.AllNodes()))
 
 
@@ -152,7 +154,8 @@ def ask_at(stub: pb_grpc.SchedulingServiceStub, rate: float, over: threading.Eve
     """Send calls at a rate, without waiting for answers."""
     calls: list[Any] = []
     while not over.wait(1 / rate):
-        calls.append(stub.Filter.future(question(), timeout=CLIENT_TIMEOUT))
+        # Its own pods: calls about a pod whose threads are stuck are rejected, others' too.
+        calls.append(stub.Filter.future(question(f"greedy-{len(calls)}"), timeout=CLIENT_TIMEOUT))
     for call in calls:
         call.cancel()
 
