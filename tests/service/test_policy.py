@@ -116,12 +116,12 @@ def test_a_policy_gives_what_its_rules_say(rules: list[AccessRule], name: str, g
         pytest.param("rules: [", "p: ", id="no YAML"),
         pytest.param(
             GOOD.replace("binder", "impersonator"),
-            "p:4: rules[0].impersonates: and the role impersonator need each other",
+            "p:4: rules[0].impersonates: goes with the role impersonator alone",
             id="an impersonator of nobody",
         ),
         pytest.param(
             GOOD + '  impersonates: ["user:b"]\n',
-            "p:9: rules[1].impersonates: and the role impersonator need each other",
+            "p:9: rules[1].impersonates: goes with the role impersonator alone",
             id="no impersonator",
         ),
         *(

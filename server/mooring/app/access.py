@@ -154,7 +154,7 @@ def _faults_of(rule: Mapping[str, Any], path: str) -> Iterator[FieldError]:
                 yield FieldError(f"{path}.impersonates[{at}]", text)
     named = rule.get("roles")
     if (isinstance(named, list) and Role.IMPERSONATOR.value in named) != ("impersonates" in rule):
-        text = "is needed with the role impersonator, and only then; an example is user:system:serviceaccount:team-a:*"
+        text = "goes with the role impersonator alone; an example is user:system:serviceaccount:team-a:*"
         yield FieldError(f"{path}.impersonates", text)
 
 
