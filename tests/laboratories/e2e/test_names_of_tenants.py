@@ -81,6 +81,24 @@ def remove(control_plane: ControlPlane, name: str) -> None:
     control_plane.api.call("DELETE", f"/api/v1/namespaces/default/pods/{name}?gracePeriodSeconds=0")
 
 
+def pass_by(
+    control_plane: ControlPlane, mine: MooringScheduler, spec: dict[str, Any], turn: str
+) -> tuple[float, float, int]:
+    """Have a pod come and go; return the seconds for others of kube-scheduler and of mooring, and its memory
+    then.
+    """
+    control_plane.api.create(objects.pod("big", **spec))
+    if spec.get("schedulerName") == "default-scheduler":
+        control_plane.api.wait_bound("big")
+    other, behind = (
+        bind(control_plane, scheduler, f"{turn}-{scheduler}") for scheduler in ("default-scheduler", MINE)
+    )
+    most = resident(mine)
+    remove(control_plane, "big")
+    bind(control_plane, MINE, f"{turn}-after")
+    return other, behind, most
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -97,22 +115,20 @@ def test_others_are_bound_beside_a_pod_with_thousands_of_names(
     mine = MooringScheduler(tmp_path, control_plane.kubeconfig("mooring"), ALONE)
     with control_plane.scheduler({}), mine:
         calm = bind(control_plane, MINE, "before")
+        warm_up(mine)
+        # Bounded caches grow with the first large pod, and stay.
+        _, first, _ = pass_by(control_plane, mine, spec, "first")
         before = warm_up(mine)
-        api.create(objects.pod("big", **spec))
-        if spec.get("schedulerName") == "default-scheduler":
-            api.wait_bound("big")
-        other, behind = (bind(control_plane, each, each) for each in ("default-scheduler", MINE))
-        most = resident(mine)
-        remove(control_plane, "big")
-        bind(control_plane, MINE, "after")
+        other, behind, most = pass_by(control_plane, mine, spec, "second")
         left, end = resident(mine), time.monotonic() + RETURN_SECONDS
         while left > before * (1 + LEFT_SHARE) and time.monotonic() < end:
             time.sleep(1)
             left = resident(mine)
         sizes = [f"{size >> 20} MB" for size in (before, most, left)]
         print(
-            f"20 pods: {calm:.2f} s before, {behind:.2f} s behind it, kube-scheduler {other:.2f} s; {sizes}"
+            f"20 pods: {calm:.2f} s before, {first:.2f} and {behind:.2f} s behind it, "
+            f"kube-scheduler {other:.2f} s; {sizes}"
         )
-        assert behind < SECONDS
+        assert max(first, behind) < SECONDS
         assert left <= before * (1 + LEFT_SHARE)
         assert "was ended in plugin" not in mine.output()
