@@ -156,8 +156,9 @@ def test_who_used_the_processor_waits_for_who_did_not(other: Claimant) -> None:
     assert [each.client for each in turns.all()] == [other, other, READERS[0], READERS[0]]
 
 
+@pytest.mark.parametrize("idle", [1_000, 100_000], ids=["an hour later", "days later"])
 def test_processor_time_ages_and_the_clients_that_used_least_are_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, idle: int
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(shares, "time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -168,7 +169,7 @@ def test_processor_time_ages_and_the_clients_that_used_least_are_forgotten(
     assert used.of(SCHEDULER) == 2 * used.of(READERS[0])
     for at in range(shares.MOST_CLIENTS):
         used.add(at, 0.001)
-    now[0] += 1000 * HALF_LIFE_SECONDS
+    now[0] += idle * HALF_LIFE_SECONDS
     used.add(READERS[1], 1.0)
     assert used.of(READERS[1]) == used.of_level(Level.ASKING) == 1.0
     assert used.of(SCHEDULER) < 1e-9

@@ -114,7 +114,8 @@ HALF_LIFE_SECONDS: Final = 5.0
 """After this, a second of a processor counts as half a second."""
 MOST_CLIENTS: Final = 1024
 """Clients whose processor time is known. The others have used none."""
-_LARGEST: Final = 2.0**500
+_MOST_HALVES: Final = 500.0
+"""After this many half-lives a second is worth 1 again. A float overflows at twice as many."""
 
 
 class ProcessorShares:
@@ -135,10 +136,11 @@ class ProcessorShares:
         level = level_of(client)
         self.seconds[level] = self.seconds.get(level, 0.0) + seconds
         # Later seconds count more: so earlier ones age without being touched.
-        worth = 2.0 ** ((time.monotonic() - self._began) / HALF_LIFE_SECONDS)
+        halves = min((time.monotonic() - self._began) / HALF_LIFE_SECONDS, _MOST_HALVES)
+        worth = 2.0**halves
         self._used[client] = self.of(client) + seconds * worth
         self._used_by_level[level] = self._used_by_level.get(level, 0.0) + seconds * worth
-        if worth > _LARGEST or len(self._used) > MOST_CLIENTS:
+        if halves == _MOST_HALVES or len(self._used) > MOST_CLIENTS:
             self._begin_again(worth)
 
     def of(self, client: Hashable) -> float:
