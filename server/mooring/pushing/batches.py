@@ -6,16 +6,13 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-import msgspec
-
 from mooring.cluster.journal import Entry, NodeEntry, PodEntry
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
+from mooring.recordings.encoding import encode_object
 from mooring_client.v1 import cluster_service_pb2 as pb
 
 BATCH_BYTES: Final = 1 << 20
 """Bytes of objects after which a batch ends. One object has at most 4 MiB, and a request 64 MiB."""
-
-_encode = msgspec.json.Encoder(enc_hook=dict).encode
 
 
 class EventBatch(NamedTuple):
@@ -79,7 +76,7 @@ def _add(request: pb.PushObjectsRequest, change: Change) -> int:
             change.uid,
         )
         return 0
-    kind, data = type(change.object).__name__, _encode(change.object)
+    kind, data = type(change.object).__name__, encode_object(change.object)
     # An event that removes something has no kind here.
     if not (request.events and request.events[-1].put.kind == kind):
         request.events.add().put.kind = kind

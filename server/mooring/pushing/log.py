@@ -41,8 +41,8 @@ class PushLog:
     def read_changes(self) -> None:
         """Take in what the state has learned since the last call, or since the first full load."""
         with self._grown:
-            if self._position is not None and self._read():
-                self._grown.notify_all()
+            if self._position is not None:
+                self._read()
 
     def full_load(self) -> tuple[int, Iterator[EventBatch]]:
         """Return all objects as they are now, and the number of the first batch that they lack."""
@@ -76,8 +76,8 @@ class PushLog:
     def _end(self) -> int:
         return self._first + len(self._batches)
 
-    def _read(self) -> bool:
-        """Add what the journal has; return whether that is anything."""
+    def _read(self) -> None:
+        """Add what the journal has, and wake the replicas that wait for it."""
         with self._state.lock:
             journal = self._state.journal()
             begin, self._position = self._position or 0, journal.end
@@ -86,9 +86,11 @@ class PushLog:
             # No replica has what is lost here: all begin again.
             self._first, self._bytes = self._end + 1, 0
             self._batches.clear()
-            return True
-        self._append(batches_of(changes_of(entries)))
-        return bool(entries)
+        elif entries:
+            self._append(batches_of(changes_of(entries)))
+        else:
+            return
+        self._grown.notify_all()
 
     def _append(self, batches: Iterable[EventBatch]) -> None:
         for batch in batches:

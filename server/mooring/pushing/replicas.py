@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Self
 
 import grpc
@@ -91,7 +91,9 @@ class Replicas:
                 log.warning("%s can't be looked up: %s", target, error.strerror)
         wanted = {address: target for target, addresses in self._found.items() for address in addresses}
         with self._lock:
-            self._end(self._replicas.keys() - wanted.keys())
+            for address in self._replicas.keys() - wanted.keys():
+                self._replicas.pop(address).stop()
+                log.info("%s: given up, no name has this address", address)
             for address in wanted.keys() - self._replicas.keys():
                 self._begin(address, wanted[address])
 
@@ -99,7 +101,9 @@ class Replicas:
         """End all, after the calls that are under way."""
         with self._lock:
             ended = list(self._replicas.values())
-            self._end(tuple(self._replicas))
+            self._replicas.clear()
+        for replica in ended:
+            replica.stop()
         for replica in ended:
             replica.join()
 
@@ -135,11 +139,6 @@ class Replicas:
         self._replicas[address] = replica = Replica(address, self._watched, connected)
         replica.start()
         log.info("%s: found as an address of %s", address, target)
-
-    def _end(self, addresses: Sequence[str] | Mapping[str, object] | set[str]) -> None:
-        for address in addresses:
-            self._replicas.pop(address).stop()
-            log.info("%s: given up, no name has this address", address)
 
 
 def addresses_of(target: str) -> Sequence[str]:

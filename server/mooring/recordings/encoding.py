@@ -22,7 +22,8 @@ ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 MOST_TEMPLATES = 1 << 16
 """Templates that are known by number; when there are more, they are written again."""
 
-_encode = msgspec.json.Encoder(enc_hook=dict).encode
+encode_object = msgspec.json.Encoder(enc_hook=dict).encode
+"""Returns an object as JSON, as the API server would send it."""
 
 WriteDecision = Callable[[decision_pb.Decision, int, Record], None]
 """Writes a numbered decision to an empty message."""
@@ -66,12 +67,12 @@ class EntryEncoder:
 
     def node(self, node: Node, row: int, time: int, version: int) -> pb.RecordingEntry:
         """Return the entry of a node."""
-        message = pb.ObjectEntry(kind="Node", object_json=_encode(self._shown(node)), row=row)
+        message = pb.ObjectEntry(kind="Node", object_json=encode_object(self._shown(node)), row=row)
         return pb.RecordingEntry(time_micros=time, state_version=version, object=message)
 
     def object(self, item: ClusterObject, time: int, version: int) -> pb.RecordingEntry:
         """Return the entry of an object that is neither a node nor a pod."""
-        message = pb.ObjectEntry(kind=type(item).__name__, object_json=_encode(self._shown(item)))
+        message = pb.ObjectEntry(kind=type(item).__name__, object_json=encode_object(self._shown(item)))
         return pb.RecordingEntry(time_micros=time, state_version=version, object=message)
 
     def pod(self, record: PodRecord, time: int, version: int) -> Iterator[pb.RecordingEntry]:
@@ -111,7 +112,7 @@ class EntryEncoder:
         self._last_template += 1
         # The kind is kept with its number, so that no other one gets its id.
         self._templates[id(kind)] = kind, self._last_template
-        data = _encode(self._shown(kind.template))
+        data = encode_object(self._shown(kind.template))
         return self._last_template, pb.PodTemplateEntry(number=self._last_template, pod_json=data)
 
     def _shown(self, item: ObjectT) -> ObjectT:
