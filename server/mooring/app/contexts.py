@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mooring.cluster.api import RESOURCES, ApiServer, failure
-from mooring.cluster.api.answers import DOCUMENT
+from mooring.cluster.api import RESOURCES, ApiServer, decoded
 from mooring.cluster.api.configuration import namespace_of
 from mooring.framework.errors import MooringError
 
@@ -39,9 +38,7 @@ def _holders(api: ApiServer, namespace: str) -> Iterator[str]:
 
 def _items(api: ApiServer, path: str, labels: str = "") -> list[dict[str, Any]]:
     response = api.request("GET", path, query={"labelSelector": labels} if labels else {})
-    if not response.ok:
-        raise failure(response, f"list {path}")
-    found: list[dict[str, Any]] = response.decode(DOCUMENT).get("items") or []
+    found: list[dict[str, Any]] = decoded(response, f"list {path}").get("items") or []
     return found
 
 

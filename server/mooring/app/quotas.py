@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from mooring.cluster.api import ApiServer, failure
-from mooring.cluster.api.answers import DOCUMENT
+from mooring.cluster.api import ApiServer, decoded
 from mooring.cluster.manifests.documents import read_paths
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of, sequence
 from mooring.framework import Pod
@@ -77,9 +76,8 @@ def _manifests(name: str, cluster: object) -> Iterator[tuple[Manifest, str]]:
         text = f"{FROM_CLUSTER} needs a live cluster: give --kubeconfig FILE, or name a file"
         raise InvalidArgumentError.at("--quota", text)
     response = cluster.request("GET", "/api/v1/resourcequotas")
-    if not response.ok:
-        raise failure(response, "list resourcequotas")
-    yield from ((each, cluster.address) for each in response.decode(DOCUMENT)["items"])
+    quotas = decoded(response, "list resourcequotas").get("items") or []
+    yield from ((each, cluster.address) for each in quotas)
 
 
 def admitted(quotas: Iterable[NamespaceQuota], pod: Pod) -> dict[str, tuple[int | None, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooring.cluster.api.answers import DOCUMENT, Response, failure
+from mooring.cluster.api.answers import Response, decoded
 from mooring.cluster.api.client import ApiServer
 from mooring.cluster.api.resources import RESOURCES
 
@@ -58,6 +58,4 @@ class Lease:
         return RESOURCES["Lease"].item(self._namespace, self._name)
 
     def _document(self, response: Response, verb: str) -> Document:
-        if not response.ok:
-            raise failure(response, f"{verb} lease {self._namespace}/{self._name}")
-        return response.decode(DOCUMENT)
+        return decoded(response, f"{verb} lease {self._namespace}/{self._name}")

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from mooring.app.doctor.findings import Diagnosis, Health, Patient, decoded
+from mooring.app.doctor.findings import Diagnosis, Health, Patient
+from mooring.cluster.api import decoded
 from mooring.framework.releases import NEWEST, OLDEST, KubeVersion
 
 CLOSE_SECONDS = 2.0

@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from mooring import config
-from mooring.cluster.api import ApiServer, Response, failure
-from mooring.cluster.api.answers import DOCUMENT
+from mooring.cluster.api import ApiServer, decoded
 from mooring.framework.releases import KubeVersion
 
 SCHEDULER, EXTENDER, LOOPBACK = "second-scheduler", "extender", "extender-loopback"
@@ -81,10 +80,3 @@ class Patient:
         """Return mooring's own pods in its namespace. Raises as ``get``."""
         path = f"/api/v1/namespaces/{self.namespace}/pods"
         return self.items(path, labelSelector="app.kubernetes.io/name=mooring")
-
-
-def decoded(response: Response, subject: str) -> dict[str, Any]:
-    """Return the object in an answer. Raises MooringError if it is a rejection, or no JSON object."""
-    if not response.ok:
-        raise failure(response, subject)
-    return response.decode(DOCUMENT)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mooring.app.doctor.findings import EXTENDER, SCHEDULER, Diagnosis, Health, Patient, decoded
-from mooring.cluster.api import RESOURCES
+from mooring.app.doctor.findings import EXTENDER, SCHEDULER, Diagnosis, Health, Patient
+from mooring.cluster.api import RESOURCES, decoded
 
 Rights = Mapping[tuple[str, str], tuple[str, ...]]
 """By API group and resource, with its subresource, the verbs."""

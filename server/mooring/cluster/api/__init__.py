@@ -1,6 +1,6 @@
 """The Kubernetes API server: one client for every request, its answers, and where each kind stands."""
 
-from mooring.cluster.api.answers import JSON, PROTOBUF, Response, Stream, failure
+from mooring.cluster.api.answers import JSON, PROTOBUF, Response, Stream, decoded, failure
 from mooring.cluster.api.client import ApiServer, ClientOptions
 from mooring.cluster.api.resources import RESOURCES, Resource, served_version
 
@@ -13,6 +13,7 @@ __all__ = [
     "Resource",
     "Response",
     "Stream",
+    "decoded",
     "failure",
     "served_version",
 ]

@@ -190,6 +190,13 @@ def unanswered(why: str) -> UnavailableError:
     )
 
 
+def decoded(response: Response, subject: str) -> dict[str, Any]:
+    """Return the object in an answer. Raises MooringError if it is a rejection, or no JSON object."""
+    if not response.ok:
+        raise failure(response, subject)
+    return response.decode(DOCUMENT)
+
+
 def failure(response: Response, subject: str) -> MooringError:
     """Return what a rejection means for the caller, by its HTTP status. The message begins with ``subject``,
     the request, such as ``bind default/p``.
