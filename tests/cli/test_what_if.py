@@ -312,6 +312,11 @@ def test_what_a_server_can_not_decide_by_is_told(
     assert said in result.err
 
 
+def capacity(cluster: Path, shapes: Path, quotas: object) -> list[Any]:
+    """Return the command that counts shapes by quotas."""
+    return ["what-if", "capacity", "--manifests", cluster, "--shape", shapes, "--quota", quotas]
+
+
 def quota(namespace: str, hard: dict[str, str], used: dict[str, str], **spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
@@ -357,17 +362,7 @@ def test_a_namespace_takes_what_its_quotas_and_the_nodes_have_room_for(
     end: str,
 ) -> None:
     quotas = write_manifests(tmp_path / "quotas.yaml", found)
-    words: list[Any] = [
-        "what-if",
-        "capacity",
-        "--manifests",
-        cluster,
-        "--shape",
-        shapes,
-        "--quota",
-        quotas,
-        "--ignore-pending",
-    ]
+    words = [*capacity(cluster, shapes, quotas), "--ignore-pending"]
     shown = {each["shape"]: each for each in call(capsys, *words, "-o", "json").document}
     said = shown["default/one"]["namespaces"]["a"]
     assert (said["count"], f"ResourceQuota compute: {end}" == said["end"]) == (count, bool(end))
@@ -391,16 +386,7 @@ def test_the_quotas_of_a_live_cluster_are_read(
 def test_quotas_of_a_cluster_need_one(
     cluster: Path, shapes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words: list[Any] = [
-        "what-if",
-        "capacity",
-        "--manifests",
-        cluster,
-        "--shape",
-        shapes,
-        "--quota",
-        "cluster",
-    ]
+    words = capacity(cluster, shapes, "cluster")
     assert "--quota: cluster needs a live cluster" in call(capsys, *words).err
 
 
@@ -410,15 +396,5 @@ def test_a_quota_without_status_is_rejected(
     bare = quota("a", {"pods": "1"}, {})
     del bare["status"]
     quotas = write_manifests(tmp_path / "quotas.yaml", bare)
-    words: list[Any] = [
-        "what-if",
-        "capacity",
-        "--manifests",
-        cluster,
-        "--shape",
-        shapes,
-        "--quota",
-        quotas,
-        "--ignore-pending",
-    ]
+    words = [*capacity(cluster, shapes, quotas), "--ignore-pending"]
     assert "has no status.used" in call(capsys, *words).err

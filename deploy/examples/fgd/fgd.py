@@ -98,7 +98,7 @@ class Fgd(PreFilterPlugin[FgdArgs], FilterPlugin[FgdArgs], ScorePlugin[FgdArgs],
         return known
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
-        # Of equal nodes the first one, as in the published runs.
+        # The first one of equal nodes, as in the published runs.
         normalized = np.minimum(scores, 99)
         normalized[np.argmax(scores)] = 100
         return normalized

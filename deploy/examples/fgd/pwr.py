@@ -15,7 +15,7 @@ from fgd import Fgd
 from mooring.framework import CycleState, Int64s, NodeView, Pod, Status
 
 IDLE, FULL, CORES = 15, 120, 16
-"""The watts of a CPU, and its cores, each of which is two of a node's."""
+"""The watts of an idle CPU and of a busy one, and its cores. A node counts two threads a core."""
 
 GPU_WATTS = {
     "T4": (10, 70),
@@ -65,7 +65,7 @@ class Pwr(Fgd):
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
         least, most = scores.min(), scores.max()
-        # Of equal nodes the first one, as in the published runs.
+        # The first one of equal nodes, as in the published runs.
         normalized = np.minimum((scores - least) * 100 // max(most - least, 1), 99)
         normalized[np.argmax(scores)] = 100
         return normalized
