@@ -53,7 +53,7 @@ def show_history(args: argparse.Namespace) -> int:
 
 
 def show_time_line(args: argparse.Namespace, namespace: str) -> int:
-    """Print the last ``args.over`` seconds in spans. Raises CallError as ``show_history``."""
+    """Print the last ``args.over`` seconds in spans. Raises CallError as ``show_history`` does."""
     from mooring_client.v1 import decision_service_pb2 as pb
 
     request = pb.GetTimeLineRequest(span_count=SPANS, namespace=namespace, profile=args.profile)
@@ -110,7 +110,7 @@ def _milliseconds(seconds: float | None) -> str:
 
 def show_comparison(args: argparse.Namespace) -> int:
     """Print in what the decisions ``args.compare`` differ, and which inputs moved the outcome. Raises
-    CallError as ``show_history``, or a decision was forgotten.
+    CallError as ``show_history`` does, or if a decision was forgotten.
     """
     from mooring.cli.decisions import document_of
     from mooring_client.v1 import decision_service_pb2 as pb

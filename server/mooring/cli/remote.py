@@ -92,7 +92,7 @@ def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
 
 def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explanation:
     """Ask that server for the explanation of an earlier decision about a pod: -1 = the last one. Raises
-    CallError as ``calling``, or there is no such decision.
+    CallError as ``calling`` does, or if there is no such decision.
     """
     from mooring.service.wire.explanation import from_response
     from mooring_client.v1 import decision_service_pb2 as pb
@@ -123,7 +123,7 @@ def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explana
 
 def pending_pods(args: argparse.Namespace, selection: PodSelection) -> list[str]:
     """Return the pods of a selection that have no node, NAMESPACE/NAME each, as that server knows them.
-    Raises CallError as ``calling``.
+    Raises CallError as ``calling`` does.
     """
     with calling(args) as channel:
         return _pending(channel, namespace=selection.namespace, label_selector=selection.selector)
@@ -131,7 +131,7 @@ def pending_pods(args: argparse.Namespace, selection: PodSelection) -> list[str]
 
 def pod_of_owner(args: argparse.Namespace, owner: str) -> str:
     """Return the first pod without a node of a workload, NAMESPACE/KIND/NAME, as that server knows it. Raises
-    CallError as ``calling``, or there is none.
+    CallError as ``calling`` does, or if there is none.
     """
     import msgspec
 
@@ -156,7 +156,7 @@ def pod_of_owner(args: argparse.Namespace, owner: str) -> str:
 
 def require_pending(args: argparse.Namespace, pod: str) -> None:
     """Require that the server knows a pod, and that it has no node. Raises CallError if it doesn't, or as
-    ``calling``.
+    ``calling`` does.
     """
     with calling(args) as channel:
         known = _pending(channel)

@@ -133,7 +133,7 @@ def _asked(
     objects: Sequence[Object] = (),
 ) -> Any:
     """Call the method of SimulationService, in a session of its own to open it or to put objects. Raises
-    CallError as ``calling``.
+    CallError as ``calling`` does.
     """
     from mooring_client.v1 import cluster_service_pb2
     from mooring_client.v1 import simulation_service_pb2 as pb

@@ -122,7 +122,7 @@ class Repeater:
         first one's values of them, the second decision comes out as the first. None if both came out alike.
 
         A change of the state is named by the objects that changed, if few did and one of them alone moved it.
-        Raises NotFoundError, FailedPreconditionError or DeadlineExceededError as ``repeat``.
+        Raises NotFoundError, FailedPreconditionError or DeadlineExceededError as ``repeat`` does.
         """
         one, other = (self._found(seq) for seq in (first, second))
         if one.node == other.node or one.details.group or other.details.group:

@@ -127,7 +127,7 @@ def _misfit(why: str) -> InvalidArgumentError:
 
 def in_order(happenings: Iterator[Happening]) -> Iterator[Happening]:
     """Yield the same in the order of the state's versions, as far as they are at most WINDOW entries apart.
-    Raises RecordingError as ``happenings``, after all before that was yielded.
+    Raises RecordingError as ``happenings`` does, after all before that was yielded.
     """
     waiting: list[tuple[int, int, int, Happening]] = []
     failure: RecordingError | None = None
@@ -153,7 +153,7 @@ def in_order_of_arrival(happenings: Iterator[Happening]) -> Iterator[Happening]:
     """Yield the same, with pods that got their nodes within a second of each other in the order of arrival.
 
     A scheduler binds in threads, so that bindings come out of order: it decided in the order of its queue.
-    Raises RecordingError as ``happenings``, after all before that was yielded.
+    Raises RecordingError as ``happenings`` does, after all before that was yielded.
     """
     arrived: dict[str, int] = {}
     ahead: deque[Happening] = deque()

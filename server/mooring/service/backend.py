@@ -47,8 +47,8 @@ class ObjectDecoder(Protocol):
         ...
 
     def committed_pod(self, encoding: str, data: bytes, path: str) -> Pod:
-        """Decode a pod that is to get a place, as ``pod``. Raises InvalidArgumentError as ``pod``; or it has
-        no UID.
+        """Decode a pod that is to get a place, as ``pod``. Raises InvalidArgumentError as ``pod`` does, or if
+        it has no UID.
         """
         ...
 
