@@ -6,7 +6,7 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` and ``PodInfo.Calculate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -110,7 +110,8 @@ def _usage(pod: Pod, rules: ResourceRules) -> PodUsage:
     requests, missing = pod_amounts(pod, rules), DEFAULT_AMOUNTS
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         missing = {name: nanos for name, nanos in missing.items() if name not in requests}
-    return _counted(requests, pod_amounts(pod, rules, missing) if missing else requests, host_ports(pod.spec))
+    non_zero = _sum(_without_ignored_status(pod, rules), rules, missing) if missing else requests
+    return _counted(requests, non_zero, host_ports(pod.spec))
 
 
 def _counted(
@@ -126,23 +127,22 @@ def _counted(
     return PodUsage(tuple(counted.items()), cpu, memory, ports)
 
 
-def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) -> Mapping[str, int]:
+def pod_amounts(pod: Pod, rules: ResourceRules) -> Mapping[str, int]:
     """Return the sum of the pod's requests in billionths, for every name that it mentions (upstream's
     ``PodRequests``).
-
-    Args:
-        pod: The pod.
-        rules: The release's rules.
-        missing: Added for each container that doesn't name a resource.
 
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    if _is_plain(pod) and (missing is None or missing is DEFAULT_AMOUNTS):
-        return (_plain_amounts if missing is None else _plain_amounts_with_defaults)(pod.spec)
-    if not rules.resizing and pod.status != _NO_STATUS:
-        pod = msgspec.structs.replace(pod, status=_NO_STATUS)
-    return _sum(pod, rules, missing or {})
+    if _is_plain(pod):
+        return _plain_amounts(pod.spec)
+    return _sum(_without_ignored_status(pod, rules), rules, {})
+
+
+def _without_ignored_status(pod: Pod, rules: ResourceRules) -> Pod:
+    if rules.resizing or pod.status == _NO_STATUS:
+        return pod
+    return msgspec.structs.replace(pod, status=_NO_STATUS)
 
 
 def given_amounts(pod: Pod) -> dict[str, int]:
@@ -168,6 +168,9 @@ def _tells_of_resizing(status: PodStatus) -> bool:
 
 
 def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
+    """Return the sum of the pod's requests; ``missing`` is added for each container that doesn't name a
+    resource.
+    """
     if rules.stages_apart and _tells_of_resizing(pod.status):
         totals = _most_of_stages(pod, rules, missing)
     else:
@@ -187,25 +190,44 @@ def _summed(spec: PodSpec) -> Amounts:
     return _sum(Pod(spec=spec), NEWEST_RULES, {})
 
 
-def _with_defaults(spec: PodSpec, requests: Amounts) -> Amounts:
-    """Return ``requests``, the sum, with the defaults of containers that say nothing."""
-    missing = DEFAULT_AMOUNTS.keys()
-    for containers in (spec.containers, spec.init_containers):
-        for container in timely(containers):
-            if not missing <= container.resources.requests.keys():
-                return _sum(Pod(spec=spec), NEWEST_RULES, DEFAULT_AMOUNTS)
+def _non_zero(spec: PodSpec, requests: Amounts) -> Amounts:
+    """Return CPU and memory of ``requests``, the sum, with the defaults of containers that name neither."""
+    names = DEFAULT_AMOUNTS.keys()
+    for container in timely((*spec.containers, *spec.init_containers)):
+        if not names <= container.resources.requests.keys():
+            # A pod may name 60,000 resources.
+            return _sum(Pod(spec=_only(names, spec)), NEWEST_RULES, DEFAULT_AMOUNTS)
     return requests
+
+
+def _only(names: Collection[str], spec: PodSpec) -> PodSpec:
+    """Return what ``spec`` asks for of the resources ``names``."""
+
+    def of(quantities: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        return {name: quantities[name] for name in names if name in quantities}
+
+    def asking(containers: Sequence[Container]) -> tuple[Container, ...]:
+        return tuple(
+            Container(
+                restart_policy=container.restart_policy,
+                resources=ResourceRequirements(requests=of(container.resources.requests)),
+            )
+            for container in timely(containers)
+        )
+
+    return PodSpec(
+        containers=asking(spec.containers),
+        init_containers=asking(spec.init_containers),
+        overhead=of(spec.overhead),
+    )
 
 
 def _usage_by_spec(spec: PodSpec) -> PodUsage:
     requests = _summed(spec)
-    return _counted(requests, _with_defaults(spec, requests), host_ports(spec))
+    return _counted(requests, _non_zero(spec, requests), host_ports(spec))
 
 
 _plain_amounts = ByIdentity(_summed, MAX_AT_ONCE, MAX_POD_BYTES)
-_plain_amounts_with_defaults: ByIdentity[PodSpec, Amounts] = ByIdentity(
-    lambda spec: _with_defaults(spec, _plain_amounts(spec)), MAX_AT_ONCE, MAX_POD_BYTES
-)
 _plain_usage = ByIdentity(_usage_by_spec, MAX_PODS, MAX_POD_BYTES)
 
 
