@@ -52,6 +52,10 @@ READINESS_TIMEOUT_SECONDS: Final = 1.0
 READINESS_SECONDS: Final = 1.0
 """How long an answer of /readyz is reused, so that frequent probes don't all reach mooring."""
 LARGE_BODY_BYTES: Final = 2**20
+_BROWSERS: Final = frozenset(
+    {b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"sec-fetch-dest", b"sec-fetch-user"}
+)
+"""Headers that only browsers send (Fetch Metadata of the W3C)."""
 _READERS: Final = 2
 
 Document = TypeVar("Document")
@@ -201,7 +205,7 @@ class ExtenderApp(HttpApp):
         """
         if wrong := self._misdirected(scope, headers):
             return wrong
-        if any(name == b"origin" or name.startswith(b"sec-fetch-") for name in headers):
+        if not _BROWSERS.isdisjoint(headers):
             text = "a call with Origin or Sec-Fetch-Site is a browser's, and only programs may call"
             return reject(HTTPStatus.FORBIDDEN, text)
         form = headers.get(b"content-type", b"").decode("latin-1")
