@@ -10,7 +10,7 @@ from mooring.framework import Code, Int64s, Normalizer, Status
 from mooring.kernels.percentages import MAX_NODE_SCORE
 from mooring.runtime.pure.bulk_plugin import MAX_SCORE, BulkAnswer, Combinations
 from mooring.runtime.pure.declared import ABSENT, PodValue
-from mooring_client.plugin_host.v1.plugin_host_service_pb2 import EvaluateRequest, EvaluateResponse
+from mooring_client.plugin_host.v1.plugin_host_service_pb2 import Column, EvaluateRequest, EvaluateResponse
 from mooring_client.plugin_host.v1.plugin_host_service_pb2 import PodValue as WirePodValue
 from mooring_client.v1.verdicts_pb2 import Verdict, VerdictCode
 
@@ -71,8 +71,8 @@ def _column(values: Int64s, texts: Sequence[str] | None) -> bytes:
     present = present[present != 0]
     numbered = np.zeros(int(values.max(initial=0)) + 1, "<u4")
     numbered[present] = np.arange(1, len(present) + 1)
-    dictionary = [_delimited(4, texts[each - 1].encode()) for each in present.tolist()]
-    return _delimited(3, numbered[values].tobytes()) + b"".join(dictionary)
+    dictionary = Column(dictionary=[texts[each - 1] for each in present.tolist()])
+    return _delimited(3, numbered[values].tobytes()) + dictionary.SerializeToString()
 
 
 def _delimited(field: int, content: bytes) -> bytes:

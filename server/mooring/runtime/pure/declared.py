@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -244,7 +245,7 @@ def _labels(snapshot: Snapshot, label: str, rows: Int32s, texts: Texts) -> Int64
     column = snapshot.nodes.label(label)
     ids = column.ids[rows]
     numbers = np.zeros(int(ids.max(initial=0)) + 1, np.int64)
-    present = np.unique(ids)
+    present = np.flatnonzero(np.bincount(ids))
     numbers[present] = [texts.number(column.values[each]) if each else 0 for each in present.tolist()]
     return numbers[ids]
 
@@ -254,6 +255,9 @@ def distinct(matrix: Int64s) -> tuple[Int64s, Int64s]:
     each column equals.
     """
     count = matrix.shape[1]
+    sizes = (matrix.max(axis=1, initial=0) + 1).tolist()
+    if math.prod(sizes) <= count and matrix.min(initial=0) >= 0:
+        return _distinct_of_few(np.ravel_multi_index(tuple(matrix), sizes), math.prod(sizes))
     mixed = np.zeros(count, np.uint64)
     for row in matrix:
         mixed = (mixed ^ row.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
@@ -267,3 +271,14 @@ def distinct(matrix: Int64s) -> tuple[Int64s, Int64s]:
         # Two that differ are mixed to the same.
         return np.arange(count), np.arange(count)
     return first, which
+
+
+def _distinct_of_few(numbers: Int64s, size: int) -> tuple[Int64s, Int64s]:
+    """Return what ``distinct`` does of ``numbers`` (int64[K], below ``size``), without sorting them."""
+    first = np.full(size, -1)
+    # The last one that is written stays.
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    present = np.flatnonzero(first >= 0)
+    places = np.zeros(size, np.int64)
+    places[present] = np.arange(len(present))
+    return first[present], places[numbers]
