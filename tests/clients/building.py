@@ -9,6 +9,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CLIENTS = sorted(driver.parent.name for driver in ROOT.glob("clients/*/driver"))
 
+GUESTS = {
+    "go": "build/rules.wasm",
+    "rust": "target/wasm32-unknown-unknown/release/examples/guest.wasm",
+}
+"""The rules of ``tests/plugin_hosts`` as a guest, by client."""
+
 
 @cache
 def built(client: str) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cli.commands import call
-from tests.clients.building import CLIENTS, built
+from tests.clients.building import CLIENTS, GUESTS, built
 from tests.laboratories.histories import configurations
 from tests.laboratories.histories.forms import FORMS
 from tests.laboratories.histories.rounds import play
@@ -17,12 +17,6 @@ from tests.plugin_hosts.rules import PAIRS
 from tests.plugin_hosts.twins import twin
 
 pytestmark = pytest.mark.clients
-
-GUESTS = {
-    "go": "build/rules.wasm",
-    "rust": "target/wasm32-unknown-unknown/release/examples/guest.wasm",
-}
-"""The rules as a guest, by client."""
 
 LANGUAGES = [
     *[(client, "") for client in CLIENTS if client != "python"],

@@ -1,8 +1,12 @@
-"""Rules as plugins of a host, and the same rules in process."""
+"""Rules as plugins of a host, and the same rules in process.
+
+``python -m tests.plugin_hosts.rules ADDRESS`` serves them.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -22,7 +26,7 @@ from mooring.framework import (
     Status,
     pods_by,
 )
-from mooring_client.plugin_host.hosting import HostedPlugin, Unresolvable, Values
+from mooring_client.plugin_host.hosting import HostedPlugin, Unresolvable, Values, serve
 from mooring_client.plugin_host.v1 import plugin_host_service_pb2 as pb
 from tests.laboratories.histories.pods import ZONE
 
@@ -219,3 +223,6 @@ PAIRS: Mapping[str, tuple[type[Any], type[HostedPlugin]]] = {
     )
 }
 """Each rule in process, and in a host."""
+
+if __name__ == "__main__":
+    serve([hosted for _, hosted in PAIRS.values()], sys.argv[1]).wait_for_termination()

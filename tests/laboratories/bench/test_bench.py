@@ -74,7 +74,15 @@ def test_an_unknown_section_is_an_error_that_names_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "section",
-    ["bench", "bench-clients", "bench-ghz", "bench-list", "bench-peers decisions", "bench-peers cluster"],
+    [
+        "bench",
+        "bench-clients",
+        "bench-ghz",
+        "bench-hosts",
+        "bench-list",
+        "bench-peers decisions",
+        "bench-peers cluster",
+    ],
 )
 def test_the_documents_have_the_sections_of_the_benchmarks(section: str) -> None:
     text = (PAGES / f"{section.split(maxsplit=1)[0]}.md").read_text()
