@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -59,6 +60,34 @@ class Only(HostedPlugin):
         return {"v1-a": 7, "v1-b": 3}
 
 
+def mixed(version: str, wanted: str, node: str) -> int:
+    """Return a number that depends on all of them."""
+    return zlib.crc32(f"{version} {wanted} {node}".encode())
+
+
+def passes(version: str, wanted: str, node: str) -> bool:
+    """Return whether ``Mixed`` of this version takes a node for a pod."""
+    return mixed(version, wanted, node) % 5 != 0
+
+
+def rated(version: str, wanted: str, node: str) -> int:
+    """Return the score that it gives."""
+    return mixed(version, wanted, node) % 101
+
+
+class Mixed(HostedPlugin):
+    """Says something else in each version, for each pod and each node."""
+
+    pod_fields = (WANTED,)
+    node_columns = ("metadata.name",)
+
+    def filter(self, pod: Values, node: Values) -> str | None:
+        return None if passes(VERSION, str(pod[WANTED]), str(node["metadata.name"])) else "mixed out"
+
+    def score(self, pod: Values, node: Values) -> int:
+        return 200 if VERSION == LIAR else rated(VERSION, str(pod[WANTED]), str(node["metadata.name"]))
+
+
 class Quiet(HostedPlugin):
     """Prefers nodes by the measurements of the other plugin."""
 
@@ -70,4 +99,4 @@ class Quiet(HostedPlugin):
 
 
 if __name__ == "__main__":
-    serve([Only, Quiet], sys.argv[1], version=VERSION).wait_for_termination()
+    serve([Only, Mixed, Quiet], sys.argv[1], version=VERSION).wait_for_termination()

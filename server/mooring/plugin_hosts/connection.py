@@ -158,6 +158,7 @@ class HostConnection:
         self._beginning = threading.Lock()
         self._failures = 0
         self._closed = threading.Event()
+        self._lost = threading.Event()
         self._wanted = threading.Event()
         self._channel = open_channel(options.address)
         self._stub = PluginHostServiceStub(self._channel)
@@ -187,6 +188,7 @@ class HostConnection:
     def close(self) -> None:
         """End the connection."""
         self._closed.set()
+        self._lost.set()
         self._wanted.set()
         # Not closed: gRPC's thread that watches the state would fail. It ends, and the channel with it.
         self._channel.unsubscribe(self._on_state)
@@ -319,6 +321,7 @@ class HostConnection:
     def _on_state(self, state: grpc.ChannelConnectivity) -> None:
         if state is not grpc.ChannelConnectivity.READY and self.described.host_id:
             # A new process may listen there, and cached answers would be those of the old one.
+            self._lost.set()
             self._wanted.set()
 
     def _follow(self) -> None:
@@ -326,8 +329,11 @@ class HostConnection:
         while not self._closed.is_set():
             self._wanted.wait()
             pause = min(RETRY_SECONDS * (1 << min(max(self._failures - 1, 0), 5)), MOST_RETRY_SECONDS)
-            if self._closed.wait(pause if self.down else 0):
+            # A host that is lost may be right when it is back: it is called as soon as it listens.
+            self._lost.wait(pause if self.down else 0)
+            if self._closed.is_set():
                 return
+            self._lost.clear()
             self._wanted.clear()
             try:
                 self._begin(BEGIN_SECONDS)

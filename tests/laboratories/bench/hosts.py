@@ -31,7 +31,8 @@ from tests.laboratories.bench.cluster import node, node_name
 from tests.laboratories.bench.in_process import SEED, new_engine
 from tests.laboratories.bench.report import FOLDER, publish
 from tests.laboratories.bench.steps import measure_all
-from tests.laboratories.bench.workload import Repeat, Sample, Workload
+from tests.laboratories.bench.workload import Repeat, Sample, Workload, percentile
+from tests.plugin_hosts.drill import EVENTS, drilled
 from tests.plugin_hosts.hosts import Hosted, connected
 from tests.plugin_hosts.rules import HOST, IPS, PAIRS, RACK, USES
 from tests.process import until
@@ -47,6 +48,11 @@ BATCHES, BATCH = 5, 100
 COLD, COLD_BY_NAME = "cold", "cold by name"
 HIT, TIMES, PREEMPT = "calls a hit", f"{BATCH} like pods, times in process", "calls a Preempt"
 TARGETS = {f"{COLD} ms over": "0.5 / -", HIT: "0 / -", TIMES: "1.5 / -", PREEMPT: "2 / -"}
+
+DRILL_SECONDS, DEADLINE_SECONDS = 3.0, 1.0
+"""How long a drill goes on around its event, and the deadline of calls that do not need the host."""
+
+DRILL_TARGETS = {"decisions/s": "1,000 / -", "wrong": "0 / -", "back ms": "100 / -"}
 
 Sides = tuple[Engine, Engine]
 """An engine without the host, and one with it."""
@@ -104,10 +110,16 @@ def hosts() -> dict[str, list[str]]:
 
 
 def workloads(count: int) -> list[Workload]:
-    """Return a workload for the host in each language, and for each guest."""
+    """Return a workload for the host in each language, for each guest, and for each event of the drill."""
     return [
-        Workload(f"hosts/{name}/{count}Nodes", partial(_prepare, host, count), TARGETS)
-        for name, host in sorted(hosts().items())
+        *(
+            Workload(f"hosts/{name}/{count}Nodes", partial(_prepare, host, count), TARGETS)
+            for name, host in sorted(hosts().items())
+        ),
+        *(
+            Workload(f"hosts/pythonHost/{event}UnderLoad", partial(_prepare_drill, event), DRILL_TARGETS)
+            for event in EVENTS
+        ),
     ]
 
 
@@ -198,6 +210,36 @@ def _calls_of_preempt(meter: Meter, count: int) -> int:
     if found.preemption is None:
         raise RuntimeError(f"no pod gives way: {found.status}")
     return meter.calls - calls
+
+
+def _prepare_drill(event: str, running: ExitStack) -> Repeat:
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory()))
+    drill = running.enter_context(drilled(folder, DEADLINE_SECONDS))
+    load = drill.load
+
+    def repeat() -> Sample:
+        placed, failed, others, late, wrong = (
+            load.placed,
+            load.failed,
+            len(load.others),
+            load.late,
+            len(load.wrong),
+        )
+        began = time.monotonic()
+        time.sleep(DRILL_SECONDS / 2)
+        back = drill.play(event)
+        time.sleep(DRILL_SECONDS / 2)
+        seconds = time.monotonic() - began
+        return {
+            "decisions/s": (load.placed + load.failed - placed - failed) / seconds,
+            "failed": load.failed - failed,
+            "wrong": len(load.wrong) - wrong,
+            "back ms": back * 1e3,
+            "others p99 ms": percentile(load.others[others:], 99) * 1e3,
+            f"others after {DEADLINE_SECONDS} s": load.late - late,
+        }
+
+    return repeat
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "hosts") -> int:
