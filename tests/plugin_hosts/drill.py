@@ -1,7 +1,7 @@
 """A server under load whose host is killed, hangs, is started again, is upgraded, and lies.
 
-Batches ask a profile that has the host's plugin alone, each about a pod that needs a new answer. Meanwhile
-another profile is asked about single pods. Each node is compared with that of the rule in this process.
+Batches go to a profile that has the host's plugin alone, and each needs a new answer. Single pods go to
+another profile. Each chosen node is compared with that of the rule in this process.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _request(profile: str, wanted: str, count: int) -> scheduling.ScheduleReques
 
 
 class Drill:
-    """What happens to the host of a server under load.
+    """Does to the host of a server under load what may happen to it.
 
     Args:
         host: The host.

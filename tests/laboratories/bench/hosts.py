@@ -1,4 +1,4 @@
-"""``make bench PART=hosts``: what a plugin of a host costs, by language, beside a profile without it.
+"""``make bench PART=hosts``: the cost of a plugin of a host, by language, above a profile without it.
 
 Each host serves the rules of ``tests/plugin_hosts/rules.py``; the clients' own checks (`make test-clients`)
 build them. Processor time is that of this process and of the host. The sides take turns, a decision each.
@@ -40,10 +40,10 @@ from tests.runtime.pure.engines import Rules
 
 RACKS = 50
 DECISIONS = 100
-"""Of a repeat, by each side."""
+"""How many each side decides in a repeat."""
 
 BATCHES, BATCH = 5, 100
-"""Batches of a repeat, by each side, and the pods of one."""
+"""How many batches each side places in a repeat, and how many pods a batch has."""
 
 COLD, COLD_BY_NAME = "cold", "cold by name"
 HIT, TIMES, PREEMPT = "calls a hit", f"{BATCH} like pods, times in process", "calls a Preempt"
