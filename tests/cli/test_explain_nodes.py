@@ -54,6 +54,20 @@ def test_a_reason_is_one_row_with_its_count_and_the_closest_node(
     assert f"the names of nodes go on with {ENDING}" in out
 
 
+def test_the_closest_node_has_the_resource_that_is_lacking(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gpu = {"nvidia.com/gpu": "2"}
+    file = write_manifests(
+        tmp_path / "m.yaml",
+        *(node_manifest(name, allocatable={"cpu": "8", "pods": "110"}) for name in ("a", "c")),
+        node_manifest("b", allocatable={"cpu": "8", "pods": "110", **gpu}),
+        pod_manifest("there", node="b", requests=gpu),
+        pod_manifest("web", namespace="prod", requests=gpu),
+    )
+    assert "needs 2 nvidia.com/gpu; 0 of 2 free (b)" in explain(capsys, file, "web").out
+
+
 def test_a_node_that_one_reason_alone_keeps_out_is_named(
     capsys: pytest.CaptureFixture[str], cluster: Path
 ) -> None:

@@ -75,12 +75,12 @@ def _things_in_the_way(node: dict[str, Any]) -> int:
     return sum(1 for _ in _causes(node))
 
 
-def _missing(finding: dict[str, Any]) -> float:
-    """Return the missing part of a request, to compare nodes; 0 if nothing is counted."""
+def _missing(finding: dict[str, Any]) -> tuple[float, int]:
+    """Return the missing part of a request, and minus the limit for nodes that miss equally much."""
     amounts = finding.get("amounts")
     if not amounts or not amounts["asked"]:
-        return 0.0
-    return float(amounts["asked"] + amounts["taken"] - amounts["limit"]) / float(amounts["asked"])
+        return 0.0, 0
+    return (amounts["asked"] + amounts["taken"] - amounts["limit"]) / amounts["asked"], -amounts["limit"]
 
 
 def print_nodes(nodes: Sequence[Node], names: ShortNames) -> None:
