@@ -190,6 +190,11 @@ def test_warnings(config: Document, expected: list[str]) -> None:
     assert list(from_document(config, in_tree()).warnings) == expected
 
 
+def test_the_scheduler_acts_on_its_own_fields() -> None:
+    config = document(parallelism=4, clientConnection={"qps": 100})
+    assert from_document(config, in_tree(), scheduling=True).warnings == ()
+
+
 def test_defaults_that_differ_are_told_apart() -> None:
     assert [text.partition(":")[0] for text in from_document(document(), in_tree()).differences] == [
         "percentageOfNodesToScore",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+import pytest
 
 ROOT = Path(__file__).parents[3]
+CODE = ("server", "adapters")
 TABLE = Path(__file__).with_name("README.md")
 
 SEEDED = {
@@ -56,8 +60,52 @@ class PastBug(msgspec.Struct, frozen=True):
 
 def past_bugs() -> list[PastBug]:
     """Return the rows of the table."""
-    rows = re.findall(r"^\| ([A-Z]\d+[^|]*?) \| (.*?) \| `(.*?)` \|$", TABLE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| ([A-Z]\d+[^|]*?) \| ([^|]*) \| `([^|]*)` \|$", TABLE.read_text(), re.MULTILINE)
     return [PastBug(*row) for row in rows]
+
+
+class BeforeTheMend(msgspec.Struct, frozen=True):
+    """A test that fails on the code that had the bug.
+
+    Attributes:
+        id: The bug.
+        code: The commit of the code.
+        tests: The commit of the tests.
+        test: The test, as it was called then.
+    """
+
+    id: str
+    code: str
+    tests: str
+    test: str
+
+    def report(self, repository: Path = ROOT) -> tuple[bool, str]:
+        """Run the test, and return whether it fails and the end of what pytest printed.
+
+        Files that only the tests' commit has are there, too: the tests import them, and the code does not.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            for commit, *part in ((self.tests,), (self.code,), (self.tests, "tests")):
+                command = ["git", "archive", commit, *part]
+                archive = subprocess.run(command, cwd=repository, capture_output=True, check=True).stdout
+                subprocess.run(["tar", "--extract"], cwd=folder, input=archive, check=True)
+            path = os.pathsep.join(str(Path(folder, part)) for part in CODE)
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-q", "-m", "", "--tb=line", self.test],
+                cwd=folder,
+                env=os.environ | {"PYTHONPATH": path},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        return done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout
+
+
+def before_the_mends() -> dict[str, BeforeTheMend]:
+    """Return the rows of the table of code that had the bugs, by bug."""
+    cells = " \\| ".join(["`([^|]*)`"] * 3)
+    rows = re.findall(rf"^\| ([A-Z]\d+[^|]*?) \| {cells} \|$", TABLE.read_text(), re.MULTILINE)
+    return {row[0]: BeforeTheMend(*row) for row in rows}
 
 
 def seeded_bugs() -> Iterator[tuple[str, str]]:
@@ -69,23 +117,45 @@ def seeded_bugs() -> Iterator[tuple[str, str]]:
                     yield laboratory, node.name
 
 
+def then(bugs: Sequence[PastBug]) -> int:
+    """Run the tests of some bugs on the code that had them, and print what each did.
+
+    Returns:
+        The number of tests that do not fail there.
+    """
+    rows, silent = before_the_mends(), 0
+    for bug in bugs:
+        if row := rows.get(bug.id):
+            fails, output = row.report()
+            silent += not fails
+            print(f"{bug.id}: {'fails' if fails else 'DOES NOT FAIL'} on {row.code}\n{output}", flush=True)
+        else:
+            print(f"{bug.id}: only a test of today shows it")
+    return silent
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tests of some bugs.
 
     Returns:
-        0; otherwise the exit code of the first that fails.
+        0; otherwise the exit code of the first that fails, or with --then the number that do not fail.
     """
     parser = argparse.ArgumentParser(
         prog="python -m tests.laboratories.past_bugs", description=__doc__, allow_abbrev=False
     )
     parser.add_argument("bug", nargs="*", help="ids of past bugs, such as E1")
     parser.add_argument("--all", action="store_true", help="every past bug")
+    parser.add_argument(
+        "--then", action="store_true", help="run them on the code that had the bugs: they have to fail"
+    )
     parser.add_argument("--seeded", action="store_true", help="the bugs that are put back, all of them")
     args = parser.parse_args(arguments)
     known = {one.id: one for one in past_bugs()}
     if unknown := set(args.bug) - known.keys():
         parser.error(f"no past bug {', '.join(sorted(unknown))}; known are {', '.join(known)}")
     wanted = [known[name] for name in (known if args.all else args.bug)]
+    if args.then:
+        return then(wanted)
     tests = [one.shown_by for one in wanted if not one.row]
     if args.seeded:
         tests += [f"tests/laboratories/{name}" for name in FINDING]
