@@ -80,7 +80,7 @@ class BeforeTheMend(msgspec.Struct, frozen=True):
     test: str
 
     def report(self, repository: Path = ROOT) -> tuple[bool, str]:
-        """Run the test, and return whether it fails and the end of what pytest printed.
+        """Run the test, and return whether it fails, and pytest's output.
 
         Files that only the tests' commit has are there, too: the tests import them, and the code does not.
         """
