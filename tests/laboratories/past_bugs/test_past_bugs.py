@@ -17,14 +17,15 @@ from tests.laboratories.soak.rows import ROWS
 def test_each_past_bug_is_shown_by_a_test_that_there_is() -> None:
     missing, bugs = list[str](), command.past_bugs()
     for bug in bugs:
-        file, _, test = bug.shown_by.partition("::")
-        name, _, case = test.rstrip("]").partition("[")
+        file, *parts = bug.shown_by.split("::")
+        name, _, case = parts[-1].rstrip("]").partition("[") if parts else ("test_", "", "")
         if bug.row:
             there = bug.row in ROWS
         else:
             path = command.ROOT / file
             text = path.read_text() if path.exists() else ""
-            there = f"def {name or 'test_'}" in text and (not case or f'id="{case}"' in text)
+            function = rf"^{'    ' * (len(parts) - 1)}(async )?def {name}"
+            there = bool(re.search(function, text, re.MULTILINE)) and (not case or f'id="{case}"' in text)
         if not there:
             missing.append(f"{bug.id}: {bug.shown_by}")
     assert missing == []
