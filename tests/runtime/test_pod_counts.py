@@ -143,3 +143,17 @@ def test_counts_are_found_anew_when_they_cant_follow(
     tracker.read(-1)
     assert kept.follow(state.version, tracker) is follows
     assert kept.follow(state.version, tracker) is follows
+
+
+def test_without_counts_any_number_of_pods_is_followed() -> None:
+    state = cluster()
+    tracker = ChangeTracker(state)
+    tracker.read(-1)
+    objects = ObjectsRead(state.snapshot.objects, {Service: 0})
+    kept = IncrementalPodCounts([], [], [], objects, state.version, DEFAULT_TUNING)
+    differ(state, DEFAULT_TUNING.counted_pods + 1)
+    tracker.read(-1)
+    assert kept.follow(state.version, tracker)
+    state.apply("test", [Put(SERVICE)])
+    tracker.read(-1)
+    assert not kept.follow(state.version, tracker)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mooring.framework.pod_table import PodKind
     from mooring.framework.view import Snapshot
 
+_FEW_DOMAINS = 8
+"""Up to this many changed domains, a pass over the rows for each takes less time than writing all rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class PodCounter:
@@ -73,6 +76,8 @@ class RunningCounts:
         there = snapshot.pods.classes.by_row(*counter.selects(pod), capacity)
         sums = np.bincount(self._domains, weights=there[: len(self._domains)])
         self._sums: Int64s = sums.astype(np.int64)
+        self._by_row: Int64s = self._sums[self._domains]
+        self._moved: set[int] = set()
 
     def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         """Return what one pod of ``kind`` adds, as ``PodCounts.adds`` does."""
@@ -82,11 +87,19 @@ class RunningCounts:
         return [(self._move, 1)] if alike and there else []
 
     def by_row(self) -> Int64s:
-        """int64[capacity]: the count of each row's domain."""
-        return self._sums[self._domains]
+        """int64[capacity]: the count of each row's domain, until the next pod comes or goes."""
+        if len(self._moved) > _FEW_DOMAINS:
+            self._by_row = self._sums[self._domains]
+        else:
+            for domain in self._moved:
+                self._by_row[self._domains == domain] = self._sums[domain]
+        self._moved.clear()
+        return self._by_row
 
     def _move(self, row: int, amount: int) -> None:
-        self._sums[self._domains[row]] += amount
+        domain = self._domains.item(row)
+        self._sums[domain] += amount
+        self._moved.add(domain)
 
 
 class CountsByRow(msgspec.Struct, frozen=True):

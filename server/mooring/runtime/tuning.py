@@ -37,7 +37,7 @@ class CacheTuning:
     pods_per_lock: int = 256
     updated_pods: int = 384
     counted_pods: int = 1 << 11
-    changed_kinds: int = 128
+    changed_kinds: int = 256
     resource_states: int = 1 << 12
     resource_states_per_row: int = 4
     evaluation_bytes: int = share_of_memory(8, 512 << 20)

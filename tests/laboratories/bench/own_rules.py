@@ -124,8 +124,11 @@ class Side:
         return took
 
 
-def _node(number: int) -> Any:
-    return from_manifest(node(number, labels={RACK: f"rack-{number % RACKS}"}))
+def _node(number: int, seen: int = 0) -> Any:
+    """Return a node in one of the racks, as it reported its health at minute ``seen``."""
+    ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": f"2026-01-01T00:{seen:02}:00Z"}
+    labels = {RACK: f"rack-{number % RACKS}"}
+    return from_manifest(node(number, labels=labels, status={"conditions": [ready]}))
 
 
 def _pod(number: int, template: int, prefix: str = "pod", node: str = "") -> Any:
@@ -152,12 +155,8 @@ def _various(_side: Side, number: int) -> Pod:
 
 def _amid_churn(side: Side, number: int) -> Pod:
     """The pod before ends elsewhere, and a node reports its health."""
-    seen = node(number % side.nodes, labels={RACK: f"rack-{number % side.nodes % RACKS}"})
-    seen["status"]["conditions"] = [
-        {"type": "Ready", "status": "True", "lastHeartbeatTime": f"2026-01-01T00:{number % 60:02}:00Z"}
-    ]
     gone = Remove("Pod", "default", f"running-{number}")
-    side.state.apply("bench", [gone, Put(from_manifest(seen))])
+    side.state.apply("bench", [gone, Put(_node(number % side.nodes, number % 60))])
     return _like(side, number)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from mooring.framework import (
     Int64s,
     NodeInfo,
     NodeView,
+    Plugin,
     Pod,
     PreFilterPlugin,
     Pure,
@@ -27,11 +29,15 @@ from mooring.framework import (
     Verdicts,
     pods_by,
 )
-from mooring.framework.errors import PluginFailureError
+from mooring.framework.errors import DeadlineExceededError, PluginFailureError
 from mooring.framework.objects import Measurement, ObjectMeta
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Observer
 from mooring.runtime.pure import answers
 from mooring.testing import make_node, make_pod
 from tests.runtime.pure.engines import RACKS, Rules, nodes
+
+COUNTER = itertools.count()
 
 
 class Rack(FilterPlugin[None], ScorePlugin[None], Pure):
@@ -166,6 +172,59 @@ def test_a_rule_that_raises_fails_the_decision_until_the_node_is_mended() -> Non
     assert rules.plugin.found.followed
 
 
+class Recursive(ScorePlugin[None], Pure):
+    name = "Recursive"
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return self.score(state, pod, node)
+
+
+class AnotherTypeEachTime(FilterPlugin[None], Pure):
+    name = "AnotherTypeEachTime"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        answers = SUCCESS, None, True, 1.0, ""
+        return answers[next(COUNTER) % len(answers)]  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"), [(Recursive, "RecursionError"), (AnotherTypeEachTime, "returned")]
+)
+def test_a_broken_rule_fails_the_decisions_of_its_profile_alone(
+    kind: type[Plugin[Any]], message: str
+) -> None:
+    rules = Rules(kind)
+    for _ in range(3):
+        with pytest.raises(PluginFailureError, match=message):
+            rules.decide()
+
+
+class Slow(ScorePlugin[None], Pure):
+    name = "Slow"
+    called: ClassVar[list[str]] = []
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        self.called.append(node.name)
+        return 0
+
+
+class Impatient(NoDeadline):
+    """A caller who no longer waits once ``Slow`` is called."""
+
+    def check(self) -> None:
+        if Slow.called:
+            raise DeadlineExceededError("nobody waits any more")
+
+
+def test_a_rule_is_not_called_for_more_nodes_once_nobody_waits() -> None:
+    Slow.called.clear()
+    rules = Rules(Slow)
+    with pytest.raises(DeadlineExceededError):
+        rules.engine.place(rules.pod(), rules.profile, ALL_NODES, progress=Impatient())
+    assert len(Slow.called) == 1
+    assert rules.plugin.found.followed
+
+
 class Greedy(FilterPlugin[None], Pure):
     """Changes what it is given."""
 
@@ -200,15 +259,21 @@ def test_reasons_may_name_the_node() -> None:
     assert len({status.message for status in choice.evaluation.statuses if not status.ok}) == 20
 
 
-def test_millions_of_combinations_are_forgotten_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_millions_of_combinations_are_forgotten_and_found_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(answers, "MAX_LEAVES", 8)
     monkeypatch.setattr(answers, "MAX_COLUMN_BYTES", 0)
-    rules = Rules(ByAppLabel)
+    events: Counter[tuple[str, str]] = Counter()
+    observer = Observer()
+    observer.plugin_event = lambda *event: events.update([event])  # type: ignore[method-assign]
+    rules = Rules(ByAppLabel, observer=observer)
     for name in ("n7", "n8", "n7", "n9", "n11", "n7"):
         assert rules.decide(rules.pod(labels={"app": name})).node_name == name
-
-
-COUNTER = itertools.count()
+    assert events["ByAppLabel", "answers_forgotten"] > 1
+    assert sum("more than" in record.getMessage() for record in caplog.records) == 1
+    assert rules.plugin.scoring is not None
+    assert rules.plugin.scoring._leaves <= 8 + len(nodes())
 
 
 class Lying(ScorePlugin[None], Pure):
@@ -238,6 +303,17 @@ LIES: list[Any] = [
 ]
 
 
+class Keeping(ScorePlugin[None], Pure):
+    """Goes on reading the node of its first call."""
+
+    name = "Keeping"
+    kept: NodeInfo | None = None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        self.kept = self.kept or node
+        return self.kept.requested.get("pods", 0)
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_a_rule_that_is_not_pure_is_found_out_and_called_plainly(
     lie: Callable[[Any], int], caplog: pytest.LogCaptureFixture
@@ -249,8 +325,9 @@ def test_a_rule_that_is_not_pure_is_found_out_and_called_plainly(
     assert sum("is not followed" in record.getMessage() for record in caplog.records) == 1
 
 
-def test_a_counter_of_its_own_is_found_out() -> None:
-    rules = Rules(OnItself)
+@pytest.mark.parametrize("kind", [OnItself, Keeping])
+def test_what_a_rule_keeps_on_itself_is_found_out(kind: type[ScorePlugin[Any]]) -> None:
+    rules = Rules(kind)
     for _ in range(50):
         rules.decide()
     assert not rules.plugin.found.followed

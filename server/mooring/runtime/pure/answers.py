@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -29,8 +30,9 @@ from mooring.runtime.pure.reads import (
     Key,
     NotFollowedError,
     Reads,
+    column_of,
     offered,
-    row_values,
+    row_reader,
     state_value,
     value_of,
 )
@@ -42,6 +44,9 @@ MAX_LEAVES = 1 << 16
 MAX_COLUMN_BYTES = 32 << 20
 """The columns of answers of one method: each takes 16 bytes a node, and there is one for each combination of
 values that are read of pod and state."""
+
+FEW_ROWS = 4
+"""About so many rows at most, finding answers row by row takes less time than in columns."""
 
 CHECKED_FIRST, CHECK_EVERY = 64, 256
 """The number of questions at first after which a plain call has to give the same answer, and the interval of
@@ -103,17 +108,21 @@ class Answers:
         call: The method.
         number: How its answers are numbered.
         reads: All that its plugin reads.
+        begun_again: Called after answers were forgotten because there were too many.
 
     Attributes:
         calls: How often the method was called.
         given: How many answers were given.
     """
 
-    def __init__(self, call: Call, number: Number, reads: Reads) -> None:
+    def __init__(
+        self, call: Call, number: Number, reads: Reads, begun_again: Callable[[], None] = lambda: None
+    ) -> None:
         self.calls = self.given = 0
         self._call = call
         self._number = number
         self._reads = reads
+        self._begun_again = begun_again
         self._tree: dict[Hashable, Any] = {}
         self._leaves = 0
         self._context: tuple[Key, ...] = ()
@@ -133,11 +142,17 @@ class Answers:
         table, rows = nodes.table, nodes.rows
         self.given += len(rows)
         question = PodInState(state, pod, nodes.snapshot)
-        context = tuple([question.value(key) for key in self._context])
         if len(table.row_version) < table.capacity:
             # The tables of a what-if evaluation: no version changes with its amounts.
             return self._found(question, rows)
-        versions, counters = nodes.take(table.row_version), self._counters
+        versions = nodes.take(table.row_version)
+        if len(rows) <= FEW_ROWS:
+            known = [self._remembered(question, row) for row in rows.tolist()]
+            if None not in known:
+                answers = np.array(known, np.int64)
+                self._check(question, nodes, versions, answers)
+                return answers
+        context, counters = tuple([question.value(key) for key in self._context]), self._counters
         counts = question.counted(counters)
         column = self._column(context, table.capacity, len(counters))
         with self._lock:
@@ -160,6 +175,10 @@ class Answers:
             self._tree, self._leaves = {}, 0
             self._columns, self._column_bytes = OrderedDict(), 0
 
+    def _begin_again(self) -> None:
+        self.forget()
+        self._begun_again()
+
     def _column(self, context: tuple[Hashable, ...], capacity: int, counters: int) -> _AnswerColumn:
         with self._lock:
             column = self._columns.get(context)
@@ -174,10 +193,20 @@ class Answers:
                 self._column_bytes -= self._columns.popitem(last=False)[1].nbytes
             return column
 
+    def _remembered(self, question: PodInState, row: int) -> int | None:
+        """Return the answer about ``row`` if the method was called about equal values."""
+        found = self._tree.get(None)
+        while found is not None and type(found) is not int:
+            key = found.key
+            found = found.kids.get(
+                question.value(key) if key[0] in _BESIDE_ROWS else question.row_value(key, row)
+            )
+        return found
+
     def _found(self, question: PodInState, rows: Int32s) -> Int64s:
         """int64[K]: the answers about ``rows``; the method is called for one of those that are alike."""
         if self._leaves >= MAX_LEAVES:
-            self.forget()
+            self._begin_again()
         answers = np.zeros(len(rows), np.int64)
         waiting: list[tuple[dict[Hashable, Any], Hashable, Int64s]] = [
             (self._tree, None, np.arange(len(rows), dtype=np.int64))
@@ -296,11 +325,16 @@ class PodInState:
         """Return the counts of each of ``counters``."""
         return [self.counts(counter) for counter in counters]
 
-    def row_values(self, key: Key, rows: Int32s) -> list[Hashable] | Int64s:
-        """Return the value of ``key``, which is read of nodes, for each of ``rows`` (int32[K])."""
+    def row_value(self, key: Key, row: int) -> Hashable:
+        """Return the value of ``key``, which is read of nodes, for ``row``."""
         if key[0] == COUNTED:
-            return self.counts(key[1])[rows]  # type: ignore[arg-type] # the counter
-        return row_values(key, self.snapshot, rows)
+            return self.counts(key[1]).item(row)  # type: ignore[arg-type] # the counter
+        return row_reader(key, self.snapshot)(row)
+
+    def row_values(self, key: Key, rows: Int32s) -> list[Hashable] | Int64s:
+        """Return the values of ``key`` for ``rows`` (int32[K]); amounts and counts are int64[K]."""
+        column = self.counts(key[1]) if key[0] == COUNTED else column_of(key, self.snapshot)  # type: ignore[arg-type] # the counter
+        return list(map(row_reader(key, self.snapshot), rows.tolist())) if column is None else column[rows]
 
     def value(self, key: Key) -> Hashable:
         """Return the value of ``key``, which is the same for all nodes."""
@@ -322,8 +356,9 @@ def _split(values: list[Hashable] | Int64s) -> list[tuple[Hashable, Int64s]]:
         if (values == values[0]).all():
             return [(values[0].item(), np.arange(len(values)))]
         order = np.argsort(values, kind="stable")
-        parts = np.split(order, np.flatnonzero(np.diff(values[order])) + 1)
-        return [(values[part[0]].item(), part) for part in parts]
+        ends = (np.flatnonzero(np.diff(values[order])) + 1).tolist()
+        parts = [order[begin:end] for begin, end in pairwise([0, *ends, len(order)])]
+        return [(values.item(part[0]), part) for part in parts]
     positions: dict[Hashable, list[int]] = {}
     for at, value in enumerate(values):
         positions.setdefault(value, []).append(at)

@@ -153,10 +153,11 @@ class BulkAnswers(Answers):
     Args:
         rule: The rule.
         reads: Its reads.
+        begun_again: As of ``Answers``.
     """
 
-    def __init__(self, rule: BulkRule, reads: Reads) -> None:
-        super().__init__(_never, _never, reads)
+    def __init__(self, rule: BulkRule, reads: Reads, begun_again: Callable[[], None] = lambda: None) -> None:
+        super().__init__(_never, _never, reads, begun_again)
         self._rule = rule
         self._statuses: dict[Status, int] = {SUCCESS: 0}
         self._known = tuple(self._statuses)
@@ -188,7 +189,7 @@ class BulkAnswers(Answers):
 
     def _found(self, question: PodInState, rows: Int32s) -> Int64s:
         if self._memory.full:
-            self.forget()
+            self._begin_again()
         memory, rule = self._memory, self._rule
         pod = tuple([field.value(question.pod) for field in rule.fields])
         if not len(rows):
@@ -307,7 +308,7 @@ class BulkPlugin(FollowedPlugin):
         rule, before = self.bulk_rule, self.found.number
         reads = declared_reads(rule.fields, rule.columns)
         reads.number += before
-        self._bulk = BulkAnswers(rule, reads)
+        self._bulk = BulkAnswers(rule, reads, self.begin_again)
         self.found = reads
         self.filtering = self._bulk if self.filtering is not None or hasattr(self, "filter_nodes") else None
         self.scoring = self._bulk if hasattr(self, "score_nodes") else None

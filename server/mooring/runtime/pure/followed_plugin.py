@@ -88,11 +88,12 @@ class FollowedPlugin(CacheablePlugin):
         self._numbers: dict[object, int] = {SUCCESS: 0}
         self._lock = threading.Lock()
         self._checks = SpotChecks()
+        self._begun_again = False
         self.filtering = self.scoring = None
         if isinstance(rule, FilterPlugin) and type(rule).filter is not FilterPlugin.filter:
-            self.filtering = Answers(rule.filter, self._number, self.found)
+            self.filtering = Answers(rule.filter, self._number, self.found, self.begin_again)
         if isinstance(rule, ScorePlugin) and type(rule).score is not ScorePlugin.score:
-            self.scoring = Answers(rule.score, checked_score, self.found)
+            self.scoring = Answers(rule.score, checked_score, self.found, self.begin_again)
 
     @property
     def aspects(self) -> Aspect:  # type: ignore[override] # it grows with what is seen
@@ -156,6 +157,18 @@ class FollowedPlugin(CacheablePlugin):
             self.rule.name,
             why,
         )
+
+    def begin_again(self) -> None:
+        """Count that answers were forgotten because there were too many, and warn once."""
+        self.handle.count(self.rule.name, "answers_forgotten")
+        if not self._begun_again:
+            self._begun_again = True
+            self.handle.logger.warning(
+                "plugin %s reads more than %d combinations of values: its answers are forgotten whenever "
+                "there are so many; compare what it reads with a limit, or divide it by a step",
+                self.rule.name,
+                MAX_LEAVES,
+            )
 
     def follow(self, answer: Callable[[], T], plain: Callable[[], T]) -> T:
         """Return ``answer()``, or ``plain()`` where the rule can't be followed."""

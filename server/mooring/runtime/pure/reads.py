@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework import Aspect, CycleState, Dependencies, Int32s, Int64s, Part, Pod, Snapshot, hashable
+from mooring.framework import Aspect, CycleState, Dependencies, Int64s, Part, Pod, Snapshot, hashable
 from mooring.framework.measurements import NodeMeasurements
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.objects import Measurement, Object
@@ -281,29 +281,37 @@ def encoded(value: object) -> Hashable:
     return _encode(value)
 
 
-def row_values(key: Key, snapshot: Snapshot, rows: Int32s) -> list[Hashable] | Int64s:
-    """Return the value of each of ``rows`` (int32[K]) under ``key``, one that is read of nodes.
+def column_of(key: Key, snapshot: Snapshot) -> Int64s | None:
+    """int64[capacity]: the amounts of all rows under ``key``; None unless it is an amount that nodes have."""
+    if key[0] not in (ALLOCATABLE, REQUESTED) or key[1] == WHOLE:
+        return None
+    columns = snapshot.nodes.allocatable if key[0] == ALLOCATABLE else snapshot.nodes.requested
+    at = snapshot.nodes.resource_index.get(str(key[2]), -1)
+    return columns[at] if 0 <= at < len(columns) else None
 
-    Amounts that nodes have are int64[K].
 
-    Raises:
-        NodesChangedError: A node is gone.
+def row_reader(key: Key, snapshot: Snapshot) -> Callable[[int], Hashable]:
+    """Return a function that returns the value of a row under ``key``, one that is read of nodes.
+
+    It raises NodesChangedError if the node is gone.
     """
-    table, subject = snapshot.nodes, key[0]
+    subject, nodes = key[0], snapshot.nodes.nodes
     if subject in (ALLOCATABLE, REQUESTED):
         if key[1] == WHOLE:
-            return [encoded(amounts(snapshot, str(subject), row)) for row in rows.tolist()]
-        columns = table.allocatable if subject == ALLOCATABLE else table.requested
-        at = table.resource_index.get(str(key[2]), -1)
-        return columns[at].take(rows) if 0 <= at < len(columns) else [None] * len(rows)
-    nodes = table.nodes
-    found = [nodes[row] for row in rows.tolist()]
-    if None in found:
-        raise NodesChangedError
+            return lambda row: encoded(amounts(snapshot, str(subject), row))
+        column = column_of(key, snapshot)
+        return (lambda _: None) if column is None else column.item
     if subject == MEASURED:
-        return [measurements(snapshot, row).get(str(key[2])) for row in rows.tolist()]
+        return lambda row: measurements(snapshot, row).get(str(key[2]))
     read = value_of(key[1:])
-    return [read(node) for node in found]
+
+    def value(row: int) -> Hashable:
+        node = nodes[row]
+        if node is None:
+            raise NodesChangedError
+        return read(node)
+
+    return value
 
 
 def measurements(snapshot: Snapshot, row: int) -> NodeMeasurements:

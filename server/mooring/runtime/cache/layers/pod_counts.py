@@ -53,7 +53,8 @@ class IncrementalPodCounts:
         self._tuning = tuning
         self._filtering = filtering
         self._scoring = scoring
-        self._counters = counters
+        scores = [counts for counts, _ in scoring]
+        self._every: tuple[PodCounts | RunningCounts, ...] = (*filtering, *scores, *counters)
         self._objects = objects
         self.version = version
         self._adds_of = ByIdentity(self._adds, _KNOWN_KINDS)
@@ -95,22 +96,24 @@ class IncrementalPodCounts:
         if before == version:
             return True
         self.version = -1
-        if (
-            before < 0
-            or version - before > self._tuning.counted_pods
-            or self._objects_changed(before, tracker)
-        ):
+        if before < 0 or self._objects_changed(before, tracker):
+            return False
+        if self._every and not self._follow_pods(before, version, tracker):
+            return False
+        self.version = version
+        return True
+
+    def _follow_pods(self, before: int, version: int, tracker: ChangeTracker) -> bool:
+        """As ``follow``, from the version ``before`` on."""
+        if version - before > self._tuning.counted_pods:
             return False
         moved = tracker.pods_since(before, version)
-        if moved is None:
-            return False
-        found = self._that_add(moved)
-        if found is None:
+        found = None if moved is None else self._that_add(moved)
+        if moved is None or found is None:
             return False
         for at in found.tolist():
             number = moved.pods.item(at)
             self.move(moved.rows.item(at), 1 if number > 0 else -1, moved.kinds[abs(number) - 1])
-        self.version = version
         return True
 
     def _that_add(self, moved: MovedPods) -> Int64s | None:
@@ -150,9 +153,7 @@ class IncrementalPodCounts:
 
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         """Return what one pod of ``kind`` adds, to any of them."""
-        scoring = (counts for counts, _ in self._scoring)
-        every: tuple[PodCounts | RunningCounts, ...] = (*self._filtering, *scoring, *self._counters)
-        return [each for counts in every for each in counts.adds(kind)]
+        return [each for counts in self._every for each in counts.adds(kind)]
 
 
 def _counting(

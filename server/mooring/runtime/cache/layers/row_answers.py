@@ -77,7 +77,7 @@ class RowAnswers:
         """Ask about the rows that are not ``REJECTED`` and changed since their answer."""
         nodes, table = self._nodes, self._nodes.table
         counts = [each.by_row() for each in self._counters]
-        rows = nodes.rows[basis.stale(nodes, nodes.take(table.row_version), counts)]
+        rows = nodes.rows[basis.stale(nodes, nodes.take(table.row_version, live=True), counts)]
         rows = rows[totals[rows] != REJECTED]
         if not len(rows):
             return
