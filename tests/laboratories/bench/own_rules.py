@@ -1,18 +1,21 @@
 """The cost of an author's rule, next to the profile without it, alternately, in the same run.
 
 The rules read a label, free memory, a label and an annotation, and a declared counter. Figures of processes
-are processor time of the server.
+are processor time of the server. ``make bench PART=own_rules`` measures larger clusters, too.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,7 +40,9 @@ from tests.laboratories.bench.http_client import HttpClient
 from tests.laboratories.bench.in_process import SEED, WARM_UP
 from tests.laboratories.bench.processes import processor_seconds, start_server
 from tests.laboratories.bench.remote import Changes, schedule_request
+from tests.laboratories.bench.report import FOLDER, publish
 from tests.laboratories.bench.rules import RULES, CountPerRack, ScoreFree
+from tests.laboratories.bench.steps import measure_all
 from tests.laboratories.bench.workload import Repeat, Sample, Size, Workload, percentile, timed_for
 
 RACKS = 50
@@ -48,12 +53,12 @@ TURNS = 20
 A_CALL = 10
 """Pods that are reserved by one call."""
 
+A_BATCH = 100
+"""Like pods that one call in process decides."""
+
 APPS = 40
 TEMPLATES = 200
-MORE_NODES = 10
-"""The factor by which the larger cluster has more nodes."""
-
-OVER = "ms over"
+OVER, FIRST = "ms over", "first ms over"
 LIMIT = {OVER: "0.2 / 0.05"}
 ALONE = "the profile has this rule alone; names in another order, and a row changed, for each pod"
 
@@ -71,12 +76,11 @@ def workloads(size: Size) -> list[Workload]:
     mixes: dict[str, Mix] = {"OneTemplate": _like, f"{TEMPLATES}Templates": _various, "Churn": _amid_churn}
     for rule, (mix, make) in itertools.product(RULES, mixes.items()):
         if mix == "OneTemplate" or rule in FOLLOWED_BY_ROW:
-            prepare = partial(_prepare_sides, size.nodes, size.running, rule, make)
+            prepare = partial(_prepare_sides, size, rule, make)
             found.append(Workload(f"rules/{cluster}/{rule.name}/{mix}", prepare, LIMIT))
-    for rule in FOLLOWED_BY_ROW:
-        large = MORE_NODES * size.nodes
-        prepare = partial(_prepare_sides, large, size.running, rule, _like)
-        found.append(Workload(f"rules/{large}Nodes{size.running}Pods/{rule.name}/OneTemplate", prepare))
+    for rule in RULES:
+        batches = f"rules/{cluster}/{rule.name}/{A_BATCH}InOneCall"
+        found.append(Workload(batches, partial(_prepare_batches, size, rule), LIMIT))
     for rule in RULES:
         remote = f"rules/{size.nodes}Nodes/{rule.name}/{A_CALL}PodsReservedOverGrpc"
         found.append(Workload(remote, partial(_prepare_calls, size, rule), LIMIT))
@@ -102,9 +106,10 @@ def configured(rule: Rule | None, *, alone: bool = False) -> dict[str, Any]:
 class Side:
     """An engine with a rule, or without one, over a cluster of its own in which pods run."""
 
-    def __init__(self, rule: Rule | None, nodes: int, running: int) -> None:
-        self.nodes, self.state = nodes, State()
-        pods = (_pod(at, at % TEMPLATES, "running", node_name(at % nodes)) for at in range(running))
+    def __init__(self, rule: Rule | None, size: Size) -> None:
+        nodes = self.nodes = size.nodes
+        self.state = State()
+        pods = (_pod(at, at % TEMPLATES, "running", node_name(at % nodes)) for at in range(size.running))
         self.state.replace("bench", [*map(_node, range(nodes)), *pods])
         registry = new_in_tree_registry()
         if rule is not None:
@@ -112,16 +117,29 @@ class Side:
         configuration = from_document(configured(rule), registry.catalog())
         self.engine = build_engine(configuration, registry, self.state, NoBinder())
 
-    def decide(self, pods: Iterator[Pod]) -> float:
-        """Return the processor time of a turn's decisions, in seconds."""
+    def decide(self, pods: Iterator[Pod], count: int = TURN) -> float:
+        """Return the processor time of ``count`` decisions, in seconds."""
         took, profile = 0.0, self.engine.profile()
-        for pod in itertools.islice(pods, TURN):
+        for pod in itertools.islice(pods, count):
             began = time.thread_time()
             choice = self.engine.place(pod, profile, ALL_NODES, seed=SEED)
             took += time.thread_time() - began
             if choice.node_name is None:
                 raise RuntimeError(f"{pod.metadata.name} found no node")
         return took
+
+    def decide_at_once(self, pods: Iterator[Pod]) -> float:
+        """Return the processor time a pod of the next ones that are decided in one call, in seconds.
+
+        A call may end early, such as for a self-check; the call after it decides more.
+        """
+        batch = list(itertools.islice(pods, A_BATCH))
+        names, uids = ([getattr(pod.metadata, own) for pod in batch] for own in ("name", "uid"))
+        alike = [(batch[0], self.engine.profile())]
+        began = time.thread_time()
+        decided = len(self.engine.place_batch(alike, [0] * A_BATCH, names, uids, seed=SEED))
+        took = time.thread_time() - began
+        return took / decided if decided else self.decide_at_once(pods)
 
 
 def _node(number: int, seen: int = 0) -> Any:
@@ -160,9 +178,10 @@ def _amid_churn(side: Side, number: int) -> Pod:
     return _like(side, number)
 
 
-def _prepare_sides(nodes: int, running: int, rule: Rule, make: Mix, _running: ExitStack) -> Repeat:
-    sides = [Side(each, nodes, running) for each in (None, rule)]
+def _prepare_sides(size: Size, rule: Rule, make: Mix, _running: ExitStack) -> Repeat:
+    sides = [Side(each, size) for each in (None, rule)]
     pods = [map(partial(make, side), itertools.count()) for side in sides]
+    first_own, first_having = (side.decide(each, 1) * 1e3 for side, each in zip(sides, pods, strict=True))
     for _ in range(WARM_UP):
         for side, each in zip(sides, pods, strict=True):
             side.decide(each)
@@ -172,6 +191,23 @@ def _prepare_sides(nodes: int, running: int, rule: Rule, make: Mix, _running: Ex
         for _ in range(TURNS):
             for side, each, times in zip(sides, pods, took, strict=True):
                 times.append(side.decide(each) / TURN * 1e3)
+        own, having = map(statistics.median, took)
+        return {OVER: having - own, "own ms": own, FIRST: first_having - first_own}
+
+    return repeat
+
+
+def _prepare_batches(size: Size, rule: Rule, _running: ExitStack) -> Repeat:
+    sides = [Side(each, size) for each in (None, rule)]
+    pods = [map(partial(_like, side), itertools.count()) for side in sides]
+    for side, each in zip(sides, pods, strict=True):
+        side.decide(each)
+
+    def repeat() -> Sample:
+        took: list[list[float]] = [[], []]
+        for _ in range(TURNS):
+            for side, each, times in zip(sides, pods, took, strict=True):
+                times.append(side.decide_at_once(each) * 1e3)
         own, having = map(statistics.median, took)
         return {OVER: having - own, "own ms": own}
 
@@ -234,3 +270,28 @@ def _prepare_extender(size: Size, rule: Rule, running: ExitStack) -> Repeat:
         return {"both p50 ms": percentile(took, 50) * 1e3, "both p99 ms": percentile(took, 99) * 1e3}
 
     return repeat
+
+
+def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "own-rules") -> int:
+    """Measure, print and write the report.
+
+    Returns:
+        0.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.laboratories.bench.own_rules", description=__doc__, allow_abbrev=False
+    )
+    add = parser.add_argument
+    add("--nodes", type=int, nargs="+", default=[5000, 50_000], help="sizes of the cluster")
+    add("--repeats", type=int, default=3, help="repeats")
+    add("--record", action="store_true", help="write the tables into docs/figures, too")
+    args = parser.parse_args(arguments)
+    every = [each for nodes in args.nodes for each in workloads(replace(Size(), nodes=nodes))]
+    publish(
+        "A rule of your own", measure_all(every, args.repeats), folder, "bench-rules" if args.record else ""
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -46,7 +46,7 @@ MAX_COLUMN_BYTES = 32 << 20
 values that are read of pod and state."""
 
 FEW_ROWS = 4
-"""About so many rows at most, finding answers row by row takes less time than in columns."""
+"""Up to this many rows, finding answers one by one takes less time than in columns."""
 
 CHECKED_FIRST, CHECK_EVERY = 64, 256
 """The number of questions at first after which a plain call has to give the same answer, and the interval of

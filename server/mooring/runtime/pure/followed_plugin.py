@@ -164,8 +164,8 @@ class FollowedPlugin(CacheablePlugin):
         if not self._begun_again:
             self._begun_again = True
             self.handle.logger.warning(
-                "plugin %s reads more than %d combinations of values: its answers are forgotten whenever "
-                "there are so many; compare what it reads with a limit, or divide it by a step",
+                "plugin %s reads more than %d combinations of values: its answers are forgotten at that "
+                "number; compare what it reads with a limit, or divide it by a step",
                 self.rule.name,
                 MAX_LEAVES,
             )
