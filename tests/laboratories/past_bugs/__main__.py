@@ -161,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tests += [f"tests/laboratories/{name}" for name in FINDING]
     commands = [["-m", "pytest", "-q", "-m", "slow or not slow", *tests]] if tests else []
     soak = ["-m", "tests.laboratories.soak", "--seed", "1", "--size", "0.2"]
-    commands += [[*soak, "--row", one.row] for one in wanted if one.row]
+    commands += [[*soak, "--row", row] for row in dict.fromkeys(one.row for one in wanted) if row]
     codes = [subprocess.call([sys.executable, *command], cwd=ROOT) for command in commands]
     return next((code for code in codes if code), 0)
 
