@@ -261,7 +261,7 @@ def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixtu
     table = result.out[result.out.index("CHANGES ") :].splitlines()[1:]
     assert [line.split(maxsplit=1)[1].split("  ")[0] for line in table] == [
         "request 0.333 cpu instead of 0.6",
-        "add 2 nodes like a (3 nodes)",
+        "add 2 nodes like a",
     ]
     local = call(capsys, *argv, "--manifests", files, "-o", "json").document
     assert [len(option["landings"]) for option in local["options"]] == [3, 3]

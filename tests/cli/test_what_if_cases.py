@@ -243,8 +243,9 @@ def test_every_pod_that_waits_is_named(asked: Asked) -> None:
 
 def test_what_a_drain_disrupts(asked: Asked, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nodes = [node_manifest(name) for name in ("a", "b", "c")]
+    scratch = {"volumes": [{"name": "scratch", "emptyDir": {}}]}
     pods = [
-        pod_manifest("only", node="a", metadata=controlled("only")),
+        pod_manifest("only", node="a", metadata=controlled("only"), spec=scratch),
         pod_manifest("web-1", node="a", metadata=controlled("web")),
         pod_manifest("web-2", node="b", metadata=controlled("web")),
         pod_manifest("db-1", node="c", labels={"app": "db"}, metadata=controlled("db")),
@@ -262,10 +263,12 @@ def test_what_a_drain_disrupts(asked: Asked, tmp_path: Path, capsys: pytest.Capt
     assert [(each["node"], each["removable"]) for each in found] == [("b", True), ("a", True), ("c", False)]
     assert [each["alone"] for each in found] == [[], ["default/only"], []]
     assert [each["exhaustedBudgets"] for each in found] == [[], [], ["default/db"]]
+    assert [each["localData"] for each in found] == [[], ["default/only"], []]
     files = write_manifests(tmp_path / "cluster.yaml", *cluster)
     lines = call(capsys, "what-if", "removal", "--manifests", files, columns=200).out.splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["b", "a", "c"]
-    assert lines[2].endswith("single replica: default/only")
+    lost = "emptyDir data is lost (kubectl drain --delete-emptydir-data): default/only"
+    assert lines[2].endswith(f"single replica: default/only; {lost}")
     assert lines[3].endswith("PodDisruptionBudget default/db allows no disruption")
     assert lines[4] == "2 of 3 nodes could go by drain, each alone"
 

@@ -78,10 +78,11 @@ def pods() -> list[dict[str, Any]]:
     """Return the pods that run, and those that come."""
     tolerant = [{"key": "gpu", "operator": "Exists"}]
     pinned = {"nodeSelector": {"kubernetes.io/hostname": "n2"}}
+    scratch = [{"name": "scratch", "emptyDir": {}}]
     return [
         _pod("batch-0", {"cpu": "2"}, nodeName="full"),
         _pod("train-0", {"cpu": "1", GPU: "2"}, nodeName="gpu1", tolerations=tolerant, priority=100),
-        _pod("web-0", {"cpu": "500m"}, nodeName="n1", priority=100),
+        _pod("web-0", {"cpu": "500m"}, nodeName="n1", priority=100, volumes=scratch),
         _pod("low-0", {"cpu": "3"}, nodeName="n2", priority=0),
         _pod("picky", {"cpu": "100m"}, nodeSelector={"disk": "nvme"}),
         _pod("render", {"cpu": "1", GPU: "1"}, tolerations=tolerant),

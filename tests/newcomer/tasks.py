@@ -1,4 +1,4 @@
-"""Twelve questions of a newcomer, and the steps by which each door answers them.
+"""Questions of a newcomer, and the steps by which each door answers them.
 
 A step is a command, a line in a notebook, or a link, button or field of the page.
 """
@@ -139,6 +139,16 @@ TASKS = (
         r"node +removable.*\n0 +\S+ +True",
         ("link What if", "button Which node is best to drain?"),
         r"could be drained, each alone\s+\S+ ✓ can go",
+    ),
+    Task(
+        "lost-data",
+        "what is lost if I drain n1?",
+        ("what-if removal --node n1 --server {server}",),
+        r"emptyDir data is lost \(kubectl drain --delete-emptydir-data\): default/web-0",
+        (LOAD, "cluster.removal('n1')"),
+        r"(?s)emptyDir pods.*\n0 +n1 +True +1 +1 +1 ",
+        ("link Nodes", "link n1", "link What if it goes?"),
+        r"Data in emptyDir volumes is lost: default/web-0. kubectl drain needs --delete-emptydir-data",
     ),
     Task(
         "my-rule",

@@ -38,7 +38,7 @@ def owned(kind: str) -> dict[str, Any]:
     return {"ownerReferences": [{"kind": kind, "name": "owner", "uid": "owner", "controller": True}]}
 
 
-OWNED = owned("ReplicaSet")
+OWNED, DAEMON = owned("ReplicaSet"), owned("DaemonSet")
 SMALL: dict[str, Any] = {"cpu": "1", "memory": "1Gi", "pods": 10}
 ROOM = (make_node("a", allocatable=SMALL), make_node("b", allocatable={**SMALL, "cpu": "2"}))
 
@@ -286,16 +286,7 @@ BUDGET = {
             "do-not-disrupt",
             id="must not be disrupted",
         ),
-        pytest.param(
-            {
-                "metadata": {
-                    "ownerReferences": [{"kind": "DaemonSet", "name": "d", "uid": "d", "controller": True}]
-                }
-            },
-            True,
-            "",
-            id="ends with the node",
-        ),
+        pytest.param({"metadata": DAEMON}, True, "", id="ends with the node"),
     ],
 )
 def test_a_node_can_go_if_its_pods_find_others(running: Any, removable: bool, reason: str) -> None:
@@ -319,6 +310,26 @@ def test_budgets_are_used_up_node_by_node_and_by_all_together() -> None:
         assert [one.removable for one in both] == [True, False]
         assert both[1].landings[-1].verdict.message == "it would violate PodDisruptionBudget web"
         assert session.look().node_count == 3
+
+
+@pytest.mark.parametrize(
+    ("volume", "metadata", "lost"),
+    [
+        pytest.param({"emptyDir": {}}, OWNED, ["p"], id="a directory"),
+        pytest.param(
+            {"emptyDir": {"medium": "Memory"}}, OWNED, ["p"], id="in memory, which kubectl counts, too"
+        ),
+        pytest.param({"hostPath": {"path": "/var"}}, OWNED, [], id="the node's own directory stays"),
+        pytest.param({"emptyDir": {}}, DAEMON, [], id="kubectl leaves a DaemonSet's pod in place"),
+    ],
+)
+def test_pods_whose_local_data_a_drain_deletes(
+    volume: dict[str, Any], metadata: dict[str, Any], lost: list[str]
+) -> None:
+    scratch = {"volumes": [{"name": "scratch", **volume}]}
+    with client(*ROOM, pod("p", "100m", node="b", metadata=metadata, spec=scratch)) as (session, _):
+        (answer,) = session.simulation.PlanRemoval(pb.PlanRemovalRequest(nodes=["b"])).nodes
+        assert (answer.removable, [each.name for each in answer.local_data]) == (True, lost)
 
 
 def test_nodes_that_go_one_after_the_other_leave_no_room_to_later_ones() -> None:

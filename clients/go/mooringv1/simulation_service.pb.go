@@ -1636,8 +1636,10 @@ type NodeRemoval struct {
 	Alone []*PodReference `protobuf:"bytes,5,rep,name=alone,proto3" json:"alone,omitempty"`
 	// The PodDisruptionBudgets of its pods that allow no disruption now, as NAMESPACE/NAME, sorted.
 	ExhaustedBudgets []string `protobuf:"bytes,6,rep,name=exhausted_budgets,json=exhaustedBudgets,proto3" json:"exhausted_budgets,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The pods with emptyDir volumes, whose data is lost with them. `kubectl drain` evicts them only with --delete-emptydir-data.
+	LocalData     []*PodReference `protobuf:"bytes,7,rep,name=local_data,json=localData,proto3" json:"local_data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeRemoval) Reset() {
@@ -1708,6 +1710,13 @@ func (x *NodeRemoval) GetAlone() []*PodReference {
 func (x *NodeRemoval) GetExhaustedBudgets() []string {
 	if x != nil {
 		return x.ExhaustedBudgets
+	}
+	return nil
+}
+
+func (x *NodeRemoval) GetLocalData() []*PodReference {
+	if x != nil {
+		return x.LocalData
 	}
 	return nil
 }
@@ -3425,14 +3434,16 @@ const file_mooring_v1_simulation_service_proto_rawDesc = "" +
 	"\x03pod\x18\x01 \x01(\v2\x18.mooring.v1.PodReferenceR\x03pod\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12-\n" +
 	"\averdict\x18\x03 \x01(\v2\x13.mooring.v1.VerdictR\averdict\x12\x14\n" +
-	"\x05waits\x18\x04 \x01(\bR\x05waits\"\xf7\x01\n" +
+	"\x05waits\x18\x04 \x01(\bR\x05waits\"\xb0\x02\n" +
 	"\vNodeRemoval\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1c\n" +
 	"\tremovable\x18\x02 \x01(\bR\tremovable\x12/\n" +
 	"\blandings\x18\x03 \x03(\v2\x13.mooring.v1.LandingR\blandings\x12(\n" +
 	"\x10ending_pod_count\x18\x04 \x01(\rR\x0eendingPodCount\x12.\n" +
 	"\x05alone\x18\x05 \x03(\v2\x18.mooring.v1.PodReferenceR\x05alone\x12+\n" +
-	"\x11exhausted_budgets\x18\x06 \x03(\tR\x10exhaustedBudgets\"\xa8\x02\n" +
+	"\x11exhausted_budgets\x18\x06 \x03(\tR\x10exhaustedBudgets\x127\n" +
+	"\n" +
+	"local_data\x18\a \x03(\v2\x18.mooring.v1.PodReferenceR\tlocalData\"\xa8\x02\n" +
 	"\x13PlanRemovalResponse\x126\n" +
 	"\n" +
 	"provenance\x18\x01 \x01(\v2\x16.mooring.v1.ProvenanceR\n" +
@@ -3698,74 +3709,75 @@ var file_mooring_v1_simulation_service_proto_depIdxs = []int32{
 	51, // 20: mooring.v1.Landing.verdict:type_name -> mooring.v1.Verdict
 	24, // 21: mooring.v1.NodeRemoval.landings:type_name -> mooring.v1.Landing
 	53, // 22: mooring.v1.NodeRemoval.alone:type_name -> mooring.v1.PodReference
-	52, // 23: mooring.v1.PlanRemovalResponse.provenance:type_name -> mooring.v1.Provenance
-	25, // 24: mooring.v1.PlanRemovalResponse.nodes:type_name -> mooring.v1.NodeRemoval
-	29, // 25: mooring.v1.PlanRemovalResponse.unplaced:type_name -> mooring.v1.LeftOverPod
-	53, // 26: mooring.v1.PlanRemovalResponse.preempted:type_name -> mooring.v1.PodReference
-	54, // 27: mooring.v1.NodeGroup.node:type_name -> mooring.v1.KubernetesObject
-	50, // 28: mooring.v1.PlanNodeGroupsRequest.pods:type_name -> mooring.v1.PodSource
-	27, // 29: mooring.v1.PlanNodeGroupsRequest.groups:type_name -> mooring.v1.NodeGroup
-	53, // 30: mooring.v1.LeftOverPod.pod:type_name -> mooring.v1.PodReference
-	51, // 31: mooring.v1.LeftOverPod.verdict:type_name -> mooring.v1.Verdict
-	29, // 32: mooring.v1.NodeGroupOption.left_over:type_name -> mooring.v1.LeftOverPod
-	31, // 33: mooring.v1.NodeGroupCombination.groups:type_name -> mooring.v1.NodeGroupCount
-	29, // 34: mooring.v1.NodeGroupCombination.left_over:type_name -> mooring.v1.LeftOverPod
-	52, // 35: mooring.v1.PlanNodeGroupsResponse.provenance:type_name -> mooring.v1.Provenance
-	29, // 36: mooring.v1.PlanNodeGroupsResponse.unplaced:type_name -> mooring.v1.LeftOverPod
-	30, // 37: mooring.v1.PlanNodeGroupsResponse.options:type_name -> mooring.v1.NodeGroupOption
-	32, // 38: mooring.v1.PlanNodeGroupsResponse.together:type_name -> mooring.v1.NodeGroupCombination
-	53, // 39: mooring.v1.PlanNodeGroupsResponse.preempted:type_name -> mooring.v1.PodReference
-	50, // 40: mooring.v1.SuggestChangesRequest.pod:type_name -> mooring.v1.PodSource
-	1,  // 41: mooring.v1.SuggestChangesRequest.kinds:type_name -> mooring.v1.ChangeKind
-	55, // 42: mooring.v1.SuggestChangesRequest.group:type_name -> mooring.v1.GroupToSchedule
-	47, // 43: mooring.v1.SuggestChangesRequest.time_limit:type_name -> google.protobuf.Duration
-	35, // 44: mooring.v1.ChangeStep.toleration:type_name -> mooring.v1.AddedToleration
-	36, // 45: mooring.v1.ChangeStep.label:type_name -> mooring.v1.ChangedLabel
-	37, // 46: mooring.v1.ChangeStep.request:type_name -> mooring.v1.LoweredRequest
-	24, // 47: mooring.v1.ChangeStep.move:type_name -> mooring.v1.Landing
-	38, // 48: mooring.v1.ChangeStep.node:type_name -> mooring.v1.AddedNode
-	53, // 49: mooring.v1.ChangeStep.end:type_name -> mooring.v1.PodReference
-	39, // 50: mooring.v1.ChangeOption.steps:type_name -> mooring.v1.ChangeStep
-	24, // 51: mooring.v1.ChangeOption.landings:type_name -> mooring.v1.Landing
-	52, // 52: mooring.v1.SuggestChangesResponse.provenance:type_name -> mooring.v1.Provenance
-	51, // 53: mooring.v1.SuggestChangesResponse.verdict:type_name -> mooring.v1.Verdict
-	40, // 54: mooring.v1.SuggestChangesResponse.options:type_name -> mooring.v1.ChangeOption
-	56, // 55: mooring.v1.SuggestChangesResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
-	50, // 56: mooring.v1.AssignBlameRequest.pod:type_name -> mooring.v1.PodSource
-	2,  // 57: mooring.v1.BlamedInput.kind:type_name -> mooring.v1.BlamedKind
-	43, // 58: mooring.v1.BlamedSet.inputs:type_name -> mooring.v1.BlamedInput
-	52, // 59: mooring.v1.AssignBlameResponse.provenance:type_name -> mooring.v1.Provenance
-	51, // 60: mooring.v1.AssignBlameResponse.verdict:type_name -> mooring.v1.Verdict
-	44, // 61: mooring.v1.AssignBlameResponse.sets:type_name -> mooring.v1.BlamedSet
-	4,  // 62: mooring.v1.SimulationService.OpenSession:input_type -> mooring.v1.OpenSessionRequest
-	6,  // 63: mooring.v1.SimulationService.CloseSession:input_type -> mooring.v1.CloseSessionRequest
-	8,  // 64: mooring.v1.SimulationService.GetSession:input_type -> mooring.v1.GetSessionRequest
-	11, // 65: mooring.v1.SimulationService.ChangeSession:input_type -> mooring.v1.ChangeSessionRequest
-	13, // 66: mooring.v1.SimulationService.MarkSession:input_type -> mooring.v1.MarkSessionRequest
-	15, // 67: mooring.v1.SimulationService.RevertSession:input_type -> mooring.v1.RevertSessionRequest
-	17, // 68: mooring.v1.SimulationService.CommitSession:input_type -> mooring.v1.CommitSessionRequest
-	19, // 69: mooring.v1.SimulationService.EstimateCapacity:input_type -> mooring.v1.EstimateCapacityRequest
-	23, // 70: mooring.v1.SimulationService.PlanRemoval:input_type -> mooring.v1.PlanRemovalRequest
-	28, // 71: mooring.v1.SimulationService.PlanNodeGroups:input_type -> mooring.v1.PlanNodeGroupsRequest
-	34, // 72: mooring.v1.SimulationService.SuggestChanges:input_type -> mooring.v1.SuggestChangesRequest
-	42, // 73: mooring.v1.SimulationService.AssignBlame:input_type -> mooring.v1.AssignBlameRequest
-	5,  // 74: mooring.v1.SimulationService.OpenSession:output_type -> mooring.v1.OpenSessionResponse
-	7,  // 75: mooring.v1.SimulationService.CloseSession:output_type -> mooring.v1.CloseSessionResponse
-	9,  // 76: mooring.v1.SimulationService.GetSession:output_type -> mooring.v1.GetSessionResponse
-	12, // 77: mooring.v1.SimulationService.ChangeSession:output_type -> mooring.v1.ChangeSessionResponse
-	14, // 78: mooring.v1.SimulationService.MarkSession:output_type -> mooring.v1.MarkSessionResponse
-	16, // 79: mooring.v1.SimulationService.RevertSession:output_type -> mooring.v1.RevertSessionResponse
-	18, // 80: mooring.v1.SimulationService.CommitSession:output_type -> mooring.v1.CommitSessionResponse
-	22, // 81: mooring.v1.SimulationService.EstimateCapacity:output_type -> mooring.v1.EstimateCapacityResponse
-	26, // 82: mooring.v1.SimulationService.PlanRemoval:output_type -> mooring.v1.PlanRemovalResponse
-	33, // 83: mooring.v1.SimulationService.PlanNodeGroups:output_type -> mooring.v1.PlanNodeGroupsResponse
-	41, // 84: mooring.v1.SimulationService.SuggestChanges:output_type -> mooring.v1.SuggestChangesResponse
-	45, // 85: mooring.v1.SimulationService.AssignBlame:output_type -> mooring.v1.AssignBlameResponse
-	74, // [74:86] is the sub-list for method output_type
-	62, // [62:74] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	53, // 23: mooring.v1.NodeRemoval.local_data:type_name -> mooring.v1.PodReference
+	52, // 24: mooring.v1.PlanRemovalResponse.provenance:type_name -> mooring.v1.Provenance
+	25, // 25: mooring.v1.PlanRemovalResponse.nodes:type_name -> mooring.v1.NodeRemoval
+	29, // 26: mooring.v1.PlanRemovalResponse.unplaced:type_name -> mooring.v1.LeftOverPod
+	53, // 27: mooring.v1.PlanRemovalResponse.preempted:type_name -> mooring.v1.PodReference
+	54, // 28: mooring.v1.NodeGroup.node:type_name -> mooring.v1.KubernetesObject
+	50, // 29: mooring.v1.PlanNodeGroupsRequest.pods:type_name -> mooring.v1.PodSource
+	27, // 30: mooring.v1.PlanNodeGroupsRequest.groups:type_name -> mooring.v1.NodeGroup
+	53, // 31: mooring.v1.LeftOverPod.pod:type_name -> mooring.v1.PodReference
+	51, // 32: mooring.v1.LeftOverPod.verdict:type_name -> mooring.v1.Verdict
+	29, // 33: mooring.v1.NodeGroupOption.left_over:type_name -> mooring.v1.LeftOverPod
+	31, // 34: mooring.v1.NodeGroupCombination.groups:type_name -> mooring.v1.NodeGroupCount
+	29, // 35: mooring.v1.NodeGroupCombination.left_over:type_name -> mooring.v1.LeftOverPod
+	52, // 36: mooring.v1.PlanNodeGroupsResponse.provenance:type_name -> mooring.v1.Provenance
+	29, // 37: mooring.v1.PlanNodeGroupsResponse.unplaced:type_name -> mooring.v1.LeftOverPod
+	30, // 38: mooring.v1.PlanNodeGroupsResponse.options:type_name -> mooring.v1.NodeGroupOption
+	32, // 39: mooring.v1.PlanNodeGroupsResponse.together:type_name -> mooring.v1.NodeGroupCombination
+	53, // 40: mooring.v1.PlanNodeGroupsResponse.preempted:type_name -> mooring.v1.PodReference
+	50, // 41: mooring.v1.SuggestChangesRequest.pod:type_name -> mooring.v1.PodSource
+	1,  // 42: mooring.v1.SuggestChangesRequest.kinds:type_name -> mooring.v1.ChangeKind
+	55, // 43: mooring.v1.SuggestChangesRequest.group:type_name -> mooring.v1.GroupToSchedule
+	47, // 44: mooring.v1.SuggestChangesRequest.time_limit:type_name -> google.protobuf.Duration
+	35, // 45: mooring.v1.ChangeStep.toleration:type_name -> mooring.v1.AddedToleration
+	36, // 46: mooring.v1.ChangeStep.label:type_name -> mooring.v1.ChangedLabel
+	37, // 47: mooring.v1.ChangeStep.request:type_name -> mooring.v1.LoweredRequest
+	24, // 48: mooring.v1.ChangeStep.move:type_name -> mooring.v1.Landing
+	38, // 49: mooring.v1.ChangeStep.node:type_name -> mooring.v1.AddedNode
+	53, // 50: mooring.v1.ChangeStep.end:type_name -> mooring.v1.PodReference
+	39, // 51: mooring.v1.ChangeOption.steps:type_name -> mooring.v1.ChangeStep
+	24, // 52: mooring.v1.ChangeOption.landings:type_name -> mooring.v1.Landing
+	52, // 53: mooring.v1.SuggestChangesResponse.provenance:type_name -> mooring.v1.Provenance
+	51, // 54: mooring.v1.SuggestChangesResponse.verdict:type_name -> mooring.v1.Verdict
+	40, // 55: mooring.v1.SuggestChangesResponse.options:type_name -> mooring.v1.ChangeOption
+	56, // 56: mooring.v1.SuggestChangesResponse.candidates:type_name -> mooring.v1.PreemptionCandidate
+	50, // 57: mooring.v1.AssignBlameRequest.pod:type_name -> mooring.v1.PodSource
+	2,  // 58: mooring.v1.BlamedInput.kind:type_name -> mooring.v1.BlamedKind
+	43, // 59: mooring.v1.BlamedSet.inputs:type_name -> mooring.v1.BlamedInput
+	52, // 60: mooring.v1.AssignBlameResponse.provenance:type_name -> mooring.v1.Provenance
+	51, // 61: mooring.v1.AssignBlameResponse.verdict:type_name -> mooring.v1.Verdict
+	44, // 62: mooring.v1.AssignBlameResponse.sets:type_name -> mooring.v1.BlamedSet
+	4,  // 63: mooring.v1.SimulationService.OpenSession:input_type -> mooring.v1.OpenSessionRequest
+	6,  // 64: mooring.v1.SimulationService.CloseSession:input_type -> mooring.v1.CloseSessionRequest
+	8,  // 65: mooring.v1.SimulationService.GetSession:input_type -> mooring.v1.GetSessionRequest
+	11, // 66: mooring.v1.SimulationService.ChangeSession:input_type -> mooring.v1.ChangeSessionRequest
+	13, // 67: mooring.v1.SimulationService.MarkSession:input_type -> mooring.v1.MarkSessionRequest
+	15, // 68: mooring.v1.SimulationService.RevertSession:input_type -> mooring.v1.RevertSessionRequest
+	17, // 69: mooring.v1.SimulationService.CommitSession:input_type -> mooring.v1.CommitSessionRequest
+	19, // 70: mooring.v1.SimulationService.EstimateCapacity:input_type -> mooring.v1.EstimateCapacityRequest
+	23, // 71: mooring.v1.SimulationService.PlanRemoval:input_type -> mooring.v1.PlanRemovalRequest
+	28, // 72: mooring.v1.SimulationService.PlanNodeGroups:input_type -> mooring.v1.PlanNodeGroupsRequest
+	34, // 73: mooring.v1.SimulationService.SuggestChanges:input_type -> mooring.v1.SuggestChangesRequest
+	42, // 74: mooring.v1.SimulationService.AssignBlame:input_type -> mooring.v1.AssignBlameRequest
+	5,  // 75: mooring.v1.SimulationService.OpenSession:output_type -> mooring.v1.OpenSessionResponse
+	7,  // 76: mooring.v1.SimulationService.CloseSession:output_type -> mooring.v1.CloseSessionResponse
+	9,  // 77: mooring.v1.SimulationService.GetSession:output_type -> mooring.v1.GetSessionResponse
+	12, // 78: mooring.v1.SimulationService.ChangeSession:output_type -> mooring.v1.ChangeSessionResponse
+	14, // 79: mooring.v1.SimulationService.MarkSession:output_type -> mooring.v1.MarkSessionResponse
+	16, // 80: mooring.v1.SimulationService.RevertSession:output_type -> mooring.v1.RevertSessionResponse
+	18, // 81: mooring.v1.SimulationService.CommitSession:output_type -> mooring.v1.CommitSessionResponse
+	22, // 82: mooring.v1.SimulationService.EstimateCapacity:output_type -> mooring.v1.EstimateCapacityResponse
+	26, // 83: mooring.v1.SimulationService.PlanRemoval:output_type -> mooring.v1.PlanRemovalResponse
+	33, // 84: mooring.v1.SimulationService.PlanNodeGroups:output_type -> mooring.v1.PlanNodeGroupsResponse
+	41, // 85: mooring.v1.SimulationService.SuggestChanges:output_type -> mooring.v1.SuggestChangesResponse
+	45, // 86: mooring.v1.SimulationService.AssignBlame:output_type -> mooring.v1.AssignBlameResponse
+	75, // [75:87] is the sub-list for method output_type
+	63, // [63:75] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_mooring_v1_simulation_service_proto_init() }

@@ -35,13 +35,15 @@ def document(found: pb.NodeRemoval) -> dict[str, Any]:
         ],
         "alone": list(map(pod_key, found.alone)),
         "exhaustedBudgets": list(found.exhausted_budgets),
+        "localData": list(map(pod_key, found.local_data)),
     }
 
 
-def disruption(found: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
+def disruption(found: dict[str, Any]) -> tuple[bool, bool, int, int, int, str]:
     """Order documents: nodes that can go come first, and among these the least disruptive drains."""
     stays = not found["removable"]
-    return stays, stays and not _waiting(found), _moved(found), len(found["alone"]), found["node"]
+    lost = len(found["localData"])
+    return stays, stays and not _waiting(found), _moved(found), len(found["alone"]), lost, found["node"]
 
 
 def print_nodes(found: list[dict[str, Any]]) -> None:
@@ -78,6 +80,11 @@ def _mind(found: dict[str, Any]) -> str:
     """Return what to mind before the node is removed."""
     said = [f"PodDisruptionBudget {budget} allows no disruption" for budget in found["exhaustedBudgets"]]
     if alone := found["alone"]:
-        more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
-        said.append(f"single replica: {alone[0]}{more}")
+        said.append(f"single replica: {_some(alone)}")
+    if local := found["localData"]:
+        said.append(f"emptyDir data is lost (kubectl drain --delete-emptydir-data): {_some(local)}")
     return "; ".join(said)
+
+
+def _some(pods: list[str]) -> str:
+    return pods[0] if len(pods) == 1 else f"{pods[0]} and {len(pods) - 1} more"

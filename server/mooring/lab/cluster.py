@@ -129,7 +129,8 @@ class Cluster:
     def removal(self, *nodes: str, by: str = "drain", cumulative: bool = False, seed: int = 0) -> AnswerTable:
         """Return which nodes could go, the best one to drain first.
 
-        Columns: ``node``, ``removable``, ``moved``, ``single replicas``, ``exhausted budgets``, ``why not``.
+        Columns: ``node``, ``removable``, ``moved``, ``single replicas``, ``emptyDir pods``,
+        ``exhausted budgets``, ``why not``.
 
         Args:
             nodes: The nodes to consider; default all.

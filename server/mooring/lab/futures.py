@@ -61,15 +61,17 @@ class Futures:
                 each.removable,
                 sum(bool(landing.node) for landing in each.landings),
                 len(each.alone),
+                len(each.local_data),
                 ", ".join(each.exhausted_budgets),
                 next((one.verdict.message for one in each.landings if not one.node), ""),
             )
             for each in self._ask(request).nodes
         ]
-        rows.sort(key=lambda row: (not row[1], row[2], row[3], row[0]))
+        rows.sort(key=lambda row: (not row[1], *row[2:5], row[0]))
         said = f"{sum(row[1] for row in rows)} of {len(rows)} nodes could go by {by}"
-        dtypes = {"node": "str", "removable": "bool", "moved": "int64", "single replicas": "int64"}
-        return AnswerTable.of(said, {**dtypes, "exhausted budgets": "str", "why not": "str"}, rows)
+        counts = dict.fromkeys(("moved", "single replicas", "emptyDir pods"), "int64")
+        dtypes = {"node": "str", "removable": "bool", **counts, "exhausted budgets": "str", "why not": "str"}
+        return AnswerTable.of(said, dtypes, rows)
 
     def node_groups(self, nodes: Sequence[Node], prices: Mapping[str, float], seed: int) -> AnswerTable:
         """As ``Cluster.node_groups``."""

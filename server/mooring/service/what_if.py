@@ -134,6 +134,7 @@ def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
         ending_pod_count=found.ending,
         alone=map(pod_reference, found.alone),
         exhausted_budgets=found.exhausted,
+        local_data=map(pod_reference, found.local_data),
     )
 
 

@@ -77,6 +77,7 @@ class NodeRemoval:
         ending: How many pods end with the node.
         alone: The pods that are the only replicas of their controllers.
         exhausted: The PodDisruptionBudgets of its pods that allow no disruption now, as ``namespace/name``.
+        local_data: The pods with emptyDir volumes, whose data is lost with them.
     """
 
     node_name: str
@@ -85,6 +86,7 @@ class NodeRemoval:
     ending: int
     alone: tuple[Pod, ...] = ()
     exhausted: tuple[str, ...] = ()
+    local_data: tuple[Pod, ...] = ()
 
 
 class Removal:
@@ -156,6 +158,7 @@ class Removal:
             len(there) - len(moving),
             tuple(record.pod for record in evicted if self._is_alone(record)),
             self._evictions.exhausted(record.kind.template for record in evicted),
+            tuple(record.pod for record in evicted if record.kind.template.has_local_data),
         )
         # Pods that can't be evicted are found first, since moving pods takes much longer.
         for record in evicted:

@@ -441,7 +441,7 @@ function pending({ placedCount = 0, unplaced = [], preempted = [] }: EstimateCap
   return html`<p class="quiet">Pending pods come first: ${placedCount} placed, ${unplaced.length} still pending.${gone}</p>`;
 }
 
-function removal({ node, removable, landings = [], endingPodCount = 0, alone = [], exhaustedBudgets = [] }: NodeRemovalJson): TemplateResult {
+function removal({ node, removable, landings = [], endingPodCount = 0, alone = [], exhaustedBudgets = [], localData = [] }: NodeRemovalJson): TemplateResult {
   const waiting = landings.filter(({ waits }) => waits).length;
   return html`<section class="card stack tight" aria-label="If ${node!} goes">
     <h2>If ${node} goes</h2>
@@ -455,6 +455,11 @@ function removal({ node, removable, landings = [], endingPodCount = 0, alone = [
     </p>
     ${exhaustedBudgets.map((budget) => html`<p class="bad">PodDisruptionBudget ${budget} allows no disruption now.</p>`)}
     ${alone.length ? html`<p class="quiet">Single replicas: ${alone.map(podName).join(", ")}</p>` : nothing}
+    ${localData.length
+      ? html`<p class="bad">
+          Data in emptyDir volumes is lost: ${localData.map(podName).join(", ")}. <code>kubectl drain</code> needs <code>--delete-emptydir-data</code>.
+        </p>`
+      : nothing}
     <ul class="landings">
       ${landings.map(
         ({ pod, node: target, verdict, waits }) =>
@@ -471,7 +476,12 @@ function removal({ node, removable, landings = [], endingPodCount = 0, alone = [
 
 /** Orders nodes: those that can go come first, among these the least disruptive drains. */
 function byDisruption(one: NodeRemovalJson, other: NodeRemovalJson): number {
-  const keys = ({ removable = false, landings = [], alone = [] }: NodeRemovalJson) => [removable ? 0 : 1, landings.length, alone.length];
+  const keys = ({ removable = false, landings = [], alone = [], localData = [] }: NodeRemovalJson) => [
+    removable ? 0 : 1,
+    landings.length,
+    alone.length,
+    localData.length,
+  ];
   const [first, second] = [keys(one), keys(other)];
   const at = first.findIndex((key, index) => key !== second[index]);
   return at < 0 ? (one.node ?? "").localeCompare(other.node ?? "") : first[at]! - second[at]!;
@@ -483,13 +493,14 @@ function drains(found: readonly NodeRemovalJson[]): TemplateResult {
     <h2 id="drains">${amount(going)} of ${counted(found.length, "node")} could be drained, each alone</h2>
     <ol class="landings">
       ${found.slice(0, BEST).map(
-        ({ node = "", removable, landings = [], alone = [], exhaustedBudgets = [] }) =>
+        ({ node = "", removable, landings = [], alone = [], exhaustedBudgets = [], localData = [] }) =>
           html`<li>
             <a href=${link(["what-if"], { node })}>${node}</a> ${removable ? html`<span class="good">✓ can go</span>` : html`<span class="bad">✕ stays</span>`}
             <span class="quiet"
               >${[
                 removable ? `${counted(landings.length, "pod")} would move` : verdictText(landings.find(({ node: target }) => !target)?.verdict),
                 alone.length ? counted(alone.length, "single replica") : "",
+                localData.length ? `${counted(localData.length, "pod")} would lose emptyDir data` : "",
                 exhaustedBudgets.length ? `${exhaustedBudgets.join(", ")} allows no disruption` : "",
               ]
                 .filter(Boolean)

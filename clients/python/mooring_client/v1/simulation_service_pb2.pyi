@@ -871,6 +871,7 @@ class NodeRemoval(_message.Message):
     ENDING_POD_COUNT_FIELD_NUMBER: _builtins.int
     ALONE_FIELD_NUMBER: _builtins.int
     EXHAUSTED_BUDGETS_FIELD_NUMBER: _builtins.int
+    LOCAL_DATA_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """The node."""
     removable: _builtins.bool
@@ -891,6 +892,10 @@ class NodeRemoval(_message.Message):
     def exhausted_budgets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The PodDisruptionBudgets of its pods that allow no disruption now, as NAMESPACE/NAME, sorted."""
 
+    @_builtins.property
+    def local_data(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
+        """The pods with emptyDir volumes, whose data is lost with them. `kubectl drain` evicts them only with --delete-emptydir-data."""
+
     def __init__(
         self,
         *,
@@ -900,10 +905,11 @@ class NodeRemoval(_message.Message):
         ending_pod_count: _builtins.int = ...,
         alone: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
         exhausted_budgets: _abc.Iterable[_builtins.str] | None = ...,
+        local_data: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alone", b"alone", "ending_pod_count", b"ending_pod_count", "exhausted_budgets", b"exhausted_budgets", "landings", b"landings", "node", b"node", "removable", b"removable"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alone", b"alone", "ending_pod_count", b"ending_pod_count", "exhausted_budgets", b"exhausted_budgets", "landings", b"landings", "local_data", b"local_data", "node", b"node", "removable", b"removable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

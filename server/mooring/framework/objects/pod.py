@@ -258,6 +258,11 @@ class Pod(Object, frozen=True):
         return False
 
     @property
+    def has_local_data(self) -> bool:
+        """Whether it has an emptyDir volume, whose data is lost with the pod."""
+        return any(volume.empty_dir is not None for volume in self.spec.volumes)
+
+    @property
     def claim_names(self) -> tuple[str, ...]:
         """The claims that its volumes name, those of ephemeral volumes aside."""
         claims = [volume.persistent_volume_claim for volume in self.spec.volumes]

@@ -1,4 +1,4 @@
-"""A pod's volumes, as far as scheduling reads them."""
+"""A pod's volumes, as far as scheduling or the drain of a node reads them."""
 
 from __future__ import annotations
 
@@ -95,12 +95,16 @@ class ImageVolumeSource(Object, frozen=True):
     reference: str = ""
 
 
+class EmptyDirVolumeSource(Object, frozen=True):
+    """A directory of the node that is deleted with the pod."""
+
+
 class EphemeralVolumeSource(Object, frozen=True):
     """A volume whose claim is made with the pod."""
 
 
 class Volume(Object, frozen=True):
-    """A pod's volume, of a kind that scheduling reads; pods that are decoded are without the others."""
+    """A pod's volume, of a kind that is read here; pods that are decoded are without the others."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
@@ -116,6 +120,7 @@ class Volume(Object, frozen=True):
     portworx_volume: PortworxVolumeSource | None = None
     csi: CSIVolumeSource | None = None
     image: ImageVolumeSource | None = None
+    empty_dir: EmptyDirVolumeSource | None = None
 
     @property
     def is_storage(self) -> bool:

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"mooring/kubernetes/v1/volume.proto\x12\x15mooring.kubernetes.v1\"R\n\x06Volume\x12\x0c\n\x04name\x18\x01 \x01(\t\x12:\n\rvolume_source\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.VolumeSource\"\x87\x07\n\x0cVolumeSource\x12Q\n\x13gce_persistent_disk\x18\x03 \x01(\x0b\x32\x34.mooring.kubernetes.v1.GCEPersistentDiskVolumeSource\x12X\n\x17\x61ws_elastic_block_store\x18\x04 \x01(\x0b\x32\x37.mooring.kubernetes.v1.AWSElasticBlockStoreVolumeSource\x12\x37\n\x05iscsi\x18\x08 \x01(\x0b\x32(.mooring.kubernetes.v1.ISCSIVolumeSource\x12Y\n\x17persistent_volume_claim\x18\n \x01(\x0b\x32\x38.mooring.kubernetes.v1.PersistentVolumeClaimVolumeSource\x12\x33\n\x03rbd\x18\x0b \x01(\x0b\x32&.mooring.kubernetes.v1.RBDVolumeSource\x12\x39\n\x06\x63inder\x18\r \x01(\x0b\x32).mooring.kubernetes.v1.CinderVolumeSource\x12@\n\nazure_file\x18\x12 \x01(\x0b\x32,.mooring.kubernetes.v1.AzureFileVolumeSource\x12M\n\x0evsphere_volume\x18\x14 \x01(\x0b\x32\x35.mooring.kubernetes.v1.VsphereVirtualDiskVolumeSource\x12@\n\nazure_disk\x18\x16 \x01(\x0b\x32,.mooring.kubernetes.v1.AzureDiskVolumeSource\x12\x44\n\x0fportworx_volume\x18\x18 \x01(\x0b\x32+.mooring.kubernetes.v1.PortworxVolumeSource\x12\x33\n\x03\x63si\x18\x1c \x01(\x0b\x32&.mooring.kubernetes.v1.CSIVolumeSource\x12?\n\tephemeral\x18\x1d \x01(\x0b\x32,.mooring.kubernetes.v1.EphemeralVolumeSource\x12\x37\n\x05image\x18\x1e \x01(\x0b\x32(.mooring.kubernetes.v1.ImageVolumeSource\"V\n\x1dGCEPersistentDiskVolumeSource\x12\x0f\n\x07pd_name\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x11\n\tread_only\x18\x04 \x01(\x08\"[\n AWSElasticBlockStoreVolumeSource\x12\x11\n\tvolume_id\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x11\n\tread_only\x18\x04 \x01(\x08\"W\n\x11ISCSIVolumeSource\x12\x15\n\rtarget_portal\x18\x01 \x01(\t\x12\x0b\n\x03iqn\x18\x02 \x01(\t\x12\x0b\n\x03lun\x18\x03 \x01(\x05\x12\x11\n\tread_only\x18\x06 \x01(\x08\"J\n!PersistentVolumeClaimVolumeSource\x12\x12\n\nclaim_name\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x02 \x01(\x08\"S\n\x0fRBDVolumeSource\x12\x10\n\x08monitors\x18\x01 \x03(\t\x12\r\n\x05image\x18\x02 \x01(\t\x12\x0c\n\x04pool\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x08 \x01(\x08\":\n\x12\x43inderVolumeSource\x12\x11\n\tvolume_id\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x03 \x01(\x08\"]\n\x15\x41zureDiskVolumeSource\x12\x11\n\tdisk_name\x18\x01 \x01(\t\x12\x10\n\x08\x64isk_uri\x18\x02 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x0c\n\x04kind\x18\x06 \x01(\t\"S\n\x15\x41zureFileVolumeSource\x12\x13\n\x0bsecret_name\x18\x01 \x01(\t\x12\x12\n\nshare_name\x18\x02 \x01(\t\x12\x11\n\tread_only\x18\x03 \x01(\x08\"5\n\x1eVsphereVirtualDiskVolumeSource\x12\x13\n\x0bvolume_path\x18\x01 \x01(\t\"<\n\x14PortworxVolumeSource\x12\x11\n\tvolume_id\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x03 \x01(\x08\"\xc6\x01\n\x0f\x43SIVolumeSource\x12\x0e\n\x06\x64river\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x02 \x01(\x08\x12W\n\x11volume_attributes\x18\x04 \x03(\x0b\x32<.mooring.kubernetes.v1.CSIVolumeSource.VolumeAttributesEntry\x1a\x37\n\x15VolumeAttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x17\n\x15\x45phemeralVolumeSource\";\n\x11ImageVolumeSource\x12\x11\n\treference\x18\x01 \x01(\t\x12\x13\n\x0bpull_policy\x18\x02 \x01(\tBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"mooring/kubernetes/v1/volume.proto\x12\x15mooring.kubernetes.v1\"R\n\x06Volume\x12\x0c\n\x04name\x18\x01 \x01(\t\x12:\n\rvolume_source\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.VolumeSource\"\xc7\x07\n\x0cVolumeSource\x12>\n\tempty_dir\x18\x02 \x01(\x0b\x32+.mooring.kubernetes.v1.EmptyDirVolumeSource\x12Q\n\x13gce_persistent_disk\x18\x03 \x01(\x0b\x32\x34.mooring.kubernetes.v1.GCEPersistentDiskVolumeSource\x12X\n\x17\x61ws_elastic_block_store\x18\x04 \x01(\x0b\x32\x37.mooring.kubernetes.v1.AWSElasticBlockStoreVolumeSource\x12\x37\n\x05iscsi\x18\x08 \x01(\x0b\x32(.mooring.kubernetes.v1.ISCSIVolumeSource\x12Y\n\x17persistent_volume_claim\x18\n \x01(\x0b\x32\x38.mooring.kubernetes.v1.PersistentVolumeClaimVolumeSource\x12\x33\n\x03rbd\x18\x0b \x01(\x0b\x32&.mooring.kubernetes.v1.RBDVolumeSource\x12\x39\n\x06\x63inder\x18\r \x01(\x0b\x32).mooring.kubernetes.v1.CinderVolumeSource\x12@\n\nazure_file\x18\x12 \x01(\x0b\x32,.mooring.kubernetes.v1.AzureFileVolumeSource\x12M\n\x0evsphere_volume\x18\x14 \x01(\x0b\x32\x35.mooring.kubernetes.v1.VsphereVirtualDiskVolumeSource\x12@\n\nazure_disk\x18\x16 \x01(\x0b\x32,.mooring.kubernetes.v1.AzureDiskVolumeSource\x12\x44\n\x0fportworx_volume\x18\x18 \x01(\x0b\x32+.mooring.kubernetes.v1.PortworxVolumeSource\x12\x33\n\x03\x63si\x18\x1c \x01(\x0b\x32&.mooring.kubernetes.v1.CSIVolumeSource\x12?\n\tephemeral\x18\x1d \x01(\x0b\x32,.mooring.kubernetes.v1.EphemeralVolumeSource\x12\x37\n\x05image\x18\x1e \x01(\x0b\x32(.mooring.kubernetes.v1.ImageVolumeSource\"V\n\x1dGCEPersistentDiskVolumeSource\x12\x0f\n\x07pd_name\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x11\n\tread_only\x18\x04 \x01(\x08\"[\n AWSElasticBlockStoreVolumeSource\x12\x11\n\tvolume_id\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x03 \x01(\x05\x12\x11\n\tread_only\x18\x04 \x01(\x08\"W\n\x11ISCSIVolumeSource\x12\x15\n\rtarget_portal\x18\x01 \x01(\t\x12\x0b\n\x03iqn\x18\x02 \x01(\t\x12\x0b\n\x03lun\x18\x03 \x01(\x05\x12\x11\n\tread_only\x18\x06 \x01(\x08\"J\n!PersistentVolumeClaimVolumeSource\x12\x12\n\nclaim_name\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x02 \x01(\x08\"S\n\x0fRBDVolumeSource\x12\x10\n\x08monitors\x18\x01 \x03(\t\x12\r\n\x05image\x18\x02 \x01(\t\x12\x0c\n\x04pool\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x08 \x01(\x08\":\n\x12\x43inderVolumeSource\x12\x11\n\tvolume_id\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x03 \x01(\x08\"]\n\x15\x41zureDiskVolumeSource\x12\x11\n\tdisk_name\x18\x01 \x01(\t\x12\x10\n\x08\x64isk_uri\x18\x02 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x0c\n\x04kind\x18\x06 \x01(\t\"S\n\x15\x41zureFileVolumeSource\x12\x13\n\x0bsecret_name\x18\x01 \x01(\t\x12\x12\n\nshare_name\x18\x02 \x01(\t\x12\x11\n\tread_only\x18\x03 \x01(\x08\"5\n\x1eVsphereVirtualDiskVolumeSource\x12\x13\n\x0bvolume_path\x18\x01 \x01(\t\"<\n\x14PortworxVolumeSource\x12\x11\n\tvolume_id\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x03 \x01(\x08\"\xc6\x01\n\x0f\x43SIVolumeSource\x12\x0e\n\x06\x64river\x18\x01 \x01(\t\x12\x11\n\tread_only\x18\x02 \x01(\x08\x12W\n\x11volume_attributes\x18\x04 \x03(\x0b\x32<.mooring.kubernetes.v1.CSIVolumeSource.VolumeAttributesEntry\x1a\x37\n\x15VolumeAttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x17\n\x15\x45phemeralVolumeSource\"\x16\n\x14\x45mptyDirVolumeSource\";\n\x11ImageVolumeSource\x12\x11\n\treference\x18\x01 \x01(\t\x12\x13\n\x0bpull_policy\x18\x02 \x01(\tBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,33 +37,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_VOLUME']._serialized_start=61
   _globals['_VOLUME']._serialized_end=143
   _globals['_VOLUMESOURCE']._serialized_start=146
-  _globals['_VOLUMESOURCE']._serialized_end=1049
-  _globals['_GCEPERSISTENTDISKVOLUMESOURCE']._serialized_start=1051
-  _globals['_GCEPERSISTENTDISKVOLUMESOURCE']._serialized_end=1137
-  _globals['_AWSELASTICBLOCKSTOREVOLUMESOURCE']._serialized_start=1139
-  _globals['_AWSELASTICBLOCKSTOREVOLUMESOURCE']._serialized_end=1230
-  _globals['_ISCSIVOLUMESOURCE']._serialized_start=1232
-  _globals['_ISCSIVOLUMESOURCE']._serialized_end=1319
-  _globals['_PERSISTENTVOLUMECLAIMVOLUMESOURCE']._serialized_start=1321
-  _globals['_PERSISTENTVOLUMECLAIMVOLUMESOURCE']._serialized_end=1395
-  _globals['_RBDVOLUMESOURCE']._serialized_start=1397
-  _globals['_RBDVOLUMESOURCE']._serialized_end=1480
-  _globals['_CINDERVOLUMESOURCE']._serialized_start=1482
-  _globals['_CINDERVOLUMESOURCE']._serialized_end=1540
-  _globals['_AZUREDISKVOLUMESOURCE']._serialized_start=1542
-  _globals['_AZUREDISKVOLUMESOURCE']._serialized_end=1635
-  _globals['_AZUREFILEVOLUMESOURCE']._serialized_start=1637
-  _globals['_AZUREFILEVOLUMESOURCE']._serialized_end=1720
-  _globals['_VSPHEREVIRTUALDISKVOLUMESOURCE']._serialized_start=1722
-  _globals['_VSPHEREVIRTUALDISKVOLUMESOURCE']._serialized_end=1775
-  _globals['_PORTWORXVOLUMESOURCE']._serialized_start=1777
-  _globals['_PORTWORXVOLUMESOURCE']._serialized_end=1837
-  _globals['_CSIVOLUMESOURCE']._serialized_start=1840
-  _globals['_CSIVOLUMESOURCE']._serialized_end=2038
-  _globals['_CSIVOLUMESOURCE_VOLUMEATTRIBUTESENTRY']._serialized_start=1983
-  _globals['_CSIVOLUMESOURCE_VOLUMEATTRIBUTESENTRY']._serialized_end=2038
-  _globals['_EPHEMERALVOLUMESOURCE']._serialized_start=2040
-  _globals['_EPHEMERALVOLUMESOURCE']._serialized_end=2063
-  _globals['_IMAGEVOLUMESOURCE']._serialized_start=2065
-  _globals['_IMAGEVOLUMESOURCE']._serialized_end=2124
+  _globals['_VOLUMESOURCE']._serialized_end=1113
+  _globals['_GCEPERSISTENTDISKVOLUMESOURCE']._serialized_start=1115
+  _globals['_GCEPERSISTENTDISKVOLUMESOURCE']._serialized_end=1201
+  _globals['_AWSELASTICBLOCKSTOREVOLUMESOURCE']._serialized_start=1203
+  _globals['_AWSELASTICBLOCKSTOREVOLUMESOURCE']._serialized_end=1294
+  _globals['_ISCSIVOLUMESOURCE']._serialized_start=1296
+  _globals['_ISCSIVOLUMESOURCE']._serialized_end=1383
+  _globals['_PERSISTENTVOLUMECLAIMVOLUMESOURCE']._serialized_start=1385
+  _globals['_PERSISTENTVOLUMECLAIMVOLUMESOURCE']._serialized_end=1459
+  _globals['_RBDVOLUMESOURCE']._serialized_start=1461
+  _globals['_RBDVOLUMESOURCE']._serialized_end=1544
+  _globals['_CINDERVOLUMESOURCE']._serialized_start=1546
+  _globals['_CINDERVOLUMESOURCE']._serialized_end=1604
+  _globals['_AZUREDISKVOLUMESOURCE']._serialized_start=1606
+  _globals['_AZUREDISKVOLUMESOURCE']._serialized_end=1699
+  _globals['_AZUREFILEVOLUMESOURCE']._serialized_start=1701
+  _globals['_AZUREFILEVOLUMESOURCE']._serialized_end=1784
+  _globals['_VSPHEREVIRTUALDISKVOLUMESOURCE']._serialized_start=1786
+  _globals['_VSPHEREVIRTUALDISKVOLUMESOURCE']._serialized_end=1839
+  _globals['_PORTWORXVOLUMESOURCE']._serialized_start=1841
+  _globals['_PORTWORXVOLUMESOURCE']._serialized_end=1901
+  _globals['_CSIVOLUMESOURCE']._serialized_start=1904
+  _globals['_CSIVOLUMESOURCE']._serialized_end=2102
+  _globals['_CSIVOLUMESOURCE_VOLUMEATTRIBUTESENTRY']._serialized_start=2047
+  _globals['_CSIVOLUMESOURCE_VOLUMEATTRIBUTESENTRY']._serialized_end=2102
+  _globals['_EPHEMERALVOLUMESOURCE']._serialized_start=2104
+  _globals['_EPHEMERALVOLUMESOURCE']._serialized_end=2127
+  _globals['_EMPTYDIRVOLUMESOURCE']._serialized_start=2129
+  _globals['_EMPTYDIRVOLUMESOURCE']._serialized_end=2151
+  _globals['_IMAGEVOLUMESOURCE']._serialized_start=2153
+  _globals['_IMAGEVOLUMESOURCE']._serialized_end=2212
 # @@protoc_insertion_point(module_scope)

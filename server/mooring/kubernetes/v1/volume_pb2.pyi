@@ -51,10 +51,11 @@ Global___Volume: _TypeAlias = Volume  # noqa: Y015
 
 @_typing.final
 class VolumeSource(_message.Message):
-    """What a volume is; at most one is set, and none for kinds that scheduling ignores."""
+    """What a volume is; at most one is set, and none for kinds that nothing reads."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    EMPTY_DIR_FIELD_NUMBER: _builtins.int
     GCE_PERSISTENT_DISK_FIELD_NUMBER: _builtins.int
     AWS_ELASTIC_BLOCK_STORE_FIELD_NUMBER: _builtins.int
     ISCSI_FIELD_NUMBER: _builtins.int
@@ -68,6 +69,10 @@ class VolumeSource(_message.Message):
     CSI_FIELD_NUMBER: _builtins.int
     EPHEMERAL_FIELD_NUMBER: _builtins.int
     IMAGE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def empty_dir(self) -> Global___EmptyDirVolumeSource:
+        """A directory that is deleted with the pod."""
+
     @_builtins.property
     def gce_persistent_disk(self) -> Global___GCEPersistentDiskVolumeSource:
         """A Google Compute Engine disk."""
@@ -123,6 +128,7 @@ class VolumeSource(_message.Message):
     def __init__(
         self,
         *,
+        empty_dir: Global___EmptyDirVolumeSource | None = ...,
         gce_persistent_disk: Global___GCEPersistentDiskVolumeSource | None = ...,
         aws_elastic_block_store: Global___AWSElasticBlockStoreVolumeSource | None = ...,
         iscsi: Global___ISCSIVolumeSource | None = ...,
@@ -137,9 +143,9 @@ class VolumeSource(_message.Message):
         ephemeral: Global___EphemeralVolumeSource | None = ...,
         image: Global___ImageVolumeSource | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "azure_file", b"azure_file", "cinder", b"cinder", "csi", b"csi", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "portworx_volume", b"portworx_volume", "rbd", b"rbd", "vsphere_volume", b"vsphere_volume"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "azure_file", b"azure_file", "cinder", b"cinder", "csi", b"csi", "empty_dir", b"empty_dir", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "portworx_volume", b"portworx_volume", "rbd", b"rbd", "vsphere_volume", b"vsphere_volume"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "azure_file", b"azure_file", "cinder", b"cinder", "csi", b"csi", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "portworx_volume", b"portworx_volume", "rbd", b"rbd", "vsphere_volume", b"vsphere_volume"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "azure_file", b"azure_file", "cinder", b"cinder", "csi", b"csi", "empty_dir", b"empty_dir", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "portworx_volume", b"portworx_volume", "rbd", b"rbd", "vsphere_volume", b"vsphere_volume"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -507,6 +513,23 @@ class EphemeralVolumeSource(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EphemeralVolumeSource: _TypeAlias = EphemeralVolumeSource  # noqa: Y015
+
+@_typing.final
+class EmptyDirVolumeSource(_message.Message):
+    """A directory of the node that is deleted with the pod."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EmptyDirVolumeSource: _TypeAlias = EmptyDirVolumeSource  # noqa: Y015
 
 @_typing.final
 class ImageVolumeSource(_message.Message):

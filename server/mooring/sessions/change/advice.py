@@ -228,10 +228,12 @@ def words(option: ChangeOption) -> str:
         for like, count in added.items()
     ]
     done = " and ".join([*map(step_words, steps), *new])
+    if new:
+        return done
     if option.nodes != 1:
         return f"{done} ({option.nodes} nodes)"
     named = any(isinstance(step, Relabel) for step in option.steps)
-    return done if new or named or not option.node_name else f"{done} ({option.node_name})"
+    return done if named or not option.node_name else f"{done} ({option.node_name})"
 
 
 def step_words(step: Step) -> str:

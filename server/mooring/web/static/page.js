@@ -1700,27 +1700,30 @@ spec:
     <h2 id="room">${r?`At least `:``}${I(n,`more pod`)} would fit</h2>
     ${i?.message?h`<p>Then: ${i.message}</p>`:_}
     ${o.length?h`<p class="quiet">Most on ${o.map(e=>`${e.node} (${F(e.count??0)})`).join(`, `)}</p>`:_} ${co(e)}
-  </section>`}function co({placedCount:e=0,unplaced:t=[],preempted:n=[]}){if(!e&&!t.length)return h``;let r=n.length?` They preempt ${n.slice(0,3).map(A).join(`, `)}${n.length>3?`, …`:``}.`:``;return h`<p class="quiet">Pending pods come first: ${e} placed, ${t.length} still pending.${r}</p>`}function lo({node:e,removable:t,landings:n=[],endingPodCount:r=0,alone:i=[],exhaustedBudgets:a=[]}){let o=n.filter(({waits:e})=>e).length;return h`<section class="card stack tight" aria-label="If ${e} goes">
+  </section>`}function co({placedCount:e=0,unplaced:t=[],preempted:n=[]}){if(!e&&!t.length)return h``;let r=n.length?` They preempt ${n.slice(0,3).map(A).join(`, `)}${n.length>3?`, …`:``}.`:``;return h`<p class="quiet">Pending pods come first: ${e} placed, ${t.length} still pending.${r}</p>`}function lo({node:e,removable:t,landings:n=[],endingPodCount:r=0,alone:i=[],exhaustedBudgets:a=[],localData:o=[]}){let s=n.filter(({waits:e})=>e).length;return h`<section class="card stack tight" aria-label="If ${e} goes">
     <h2>If ${e} goes</h2>
     <p>
-      ${t?h`<span class="good">✓ It can go:</span> ${n.length?`each of its pods finds another node.`:`no pod has to move.`}`:o?h`<span class="bad">✕ ${I(o,`pod`)} would wait</span> until the Node object is deleted.`:h`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
+      ${t?h`<span class="good">✓ It can go:</span> ${n.length?`each of its pods finds another node.`:`no pod has to move.`}`:s?h`<span class="bad">✕ ${I(s,`pod`)} would wait</span> until the Node object is deleted.`:h`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
       ${r?h`<span class="quiet">${I(r,`pod`)} of DaemonSets would end with it.</span>`:_}
     </p>
     ${a.map(e=>h`<p class="bad">PodDisruptionBudget ${e} allows no disruption now.</p>`)}
     ${i.length?h`<p class="quiet">Single replicas: ${i.map(A).join(`, `)}</p>`:_}
+    ${o.length?h`<p class="bad">
+          Data in emptyDir volumes is lost: ${o.map(A).join(`, `)}. <code>kubectl drain</code> needs <code>--delete-emptydir-data</code>.
+        </p>`:_}
     <ul class="landings">
       ${n.map(({pod:e,node:t,verdict:n,waits:r})=>h`<li>
             <a href=${X(e)}>${A(e)}</a>
             ${t?h`→ <a href=${D([`nodes`,t])}>${t}</a>${r?`, once the Node object is deleted`:_}`:h`<span class="bad">✕ ${oo(n)}</span>`}
           </li>`)}
     </ul>
-  </section>`}function uo(e,t){let n=({removable:e=!1,landings:t=[],alone:n=[]})=>[+!e,t.length,n.length],[r,i]=[n(e),n(t)],a=r.findIndex((e,t)=>e!==i[t]);return a<0?(e.node??``).localeCompare(t.node??``):r[a]-i[a]}function fo(e){let t=e.filter(({removable:e})=>e).length;return h`<section class="card stack tight" aria-labelledby="drains">
+  </section>`}function uo(e,t){let n=({removable:e=!1,landings:t=[],alone:n=[],localData:r=[]})=>[+!e,t.length,n.length,r.length],[r,i]=[n(e),n(t)],a=r.findIndex((e,t)=>e!==i[t]);return a<0?(e.node??``).localeCompare(t.node??``):r[a]-i[a]}function fo(e){let t=e.filter(({removable:e})=>e).length;return h`<section class="card stack tight" aria-labelledby="drains">
     <h2 id="drains">${F(t)} of ${I(e.length,`node`)} could be drained, each alone</h2>
     <ol class="landings">
-      ${e.slice(0,$a).map(({node:e=``,removable:t,landings:n=[],alone:r=[],exhaustedBudgets:i=[]})=>h`<li>
+      ${e.slice(0,$a).map(({node:e=``,removable:t,landings:n=[],alone:r=[],exhaustedBudgets:i=[],localData:a=[]})=>h`<li>
             <a href=${D([`what-if`],{node:e})}>${e}</a> ${t?h`<span class="good">✓ can go</span>`:h`<span class="bad">✕ stays</span>`}
             <span class="quiet"
-              >${[t?`${I(n.length,`pod`)} would move`:oo(n.find(({node:e})=>!e)?.verdict),r.length?I(r.length,`single replica`):``,i.length?`${i.join(`, `)} allows no disruption`:``].filter(Boolean).join(` · `)}</span
+              >${[t?`${I(n.length,`pod`)} would move`:oo(n.find(({node:e})=>!e)?.verdict),r.length?I(r.length,`single replica`):``,a.length?`${I(a.length,`pod`)} would lose emptyDir data`:``,i.length?`${i.join(`, `)} allows no disruption`:``].filter(Boolean).join(` · `)}</span
             >
           </li>`)}
     </ol>
