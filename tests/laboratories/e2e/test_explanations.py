@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +15,8 @@ from mooring.framework.resources import counted_amounts, parse_amounts
 from tests.laboratories.doors.asking import ask
 from tests.plugins.rejections import FACTS, Fact
 from tests.plugins.storage import BOUND, volume
+from tests.plugins.waiting import GATES as GROUP_GATES
+from tests.plugins.waiting import GROUPS, PREEMPTION, Waiting
 from tests.process import wait_until
 
 from .api import Api, ApiError, KeptApi, Manifest
@@ -22,7 +25,7 @@ from .control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e
 
-GATES = "TaintTolerationComparisonOperators=true"
+GATES = f"TaintTolerationComparisonOperators=true,{GROUP_GATES}"
 _KINDS = (
     "v1/pods",
     "v1/nodes",
@@ -36,10 +39,14 @@ _KINDS = (
     "resource.k8s.io/v1/deviceclasses",
     "resource.k8s.io/v1/resourceslices",
     "resource.k8s.io/v1/resourceclaims",
+    "policy/v1/poddisruptionbudgets",
+    "scheduling.k8s.io/v1beta1/podgroups",
 )
 _MERGE = "application/merge-patch+json"
 _HEARD_SECONDS = 0.2
 """How long kube-scheduler takes to see new objects."""
+_TRIED_SECONDS = 1.0
+"""How long it takes to try a group, and to give it no node."""
 _BINDS_SECONDS = 15.0
 
 NOT_PLAYED = {
@@ -47,6 +54,7 @@ NOT_PLAYED = {
     "name, no such node": "a pod that names its node is never scheduled",
     "taint, Gt without its gate": "the gate is on here",
     "devices, no such claim": "kube-scheduler waits for the claim without a word",
+    "its victims still terminate": "that follows each preemption here",
 }
 
 
@@ -56,7 +64,10 @@ class Cluster(ControlPlane):
     disabled_admission = (
         "ServiceAccount,TaintNodesByCondition,Priority,DefaultTolerationSeconds,StorageObjectInUseProtection"
     )
-    apiserver_flags = (f"--feature-gates={GATES},UserNamespacesHostNetworkSupport=true",)
+    apiserver_flags = (
+        f"--feature-gates={GATES},UserNamespacesHostNetworkSupport=true",
+        "--runtime-config=scheduling.k8s.io/v1beta1=true",
+    )
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -242,6 +253,79 @@ def test_a_rejected_pod_is_explained_and_helped(cluster: Cluster, fact: Fact) ->
         f"the pod to be bound after: {advice}",
         seconds=_BINDS_SECONDS,
     )
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=name) for name, case in PREEMPTION.items() if name not in NOT_PLAYED],
+)
+def test_preemption_is_explained_and_carried_out(cluster: Cluster, case: Waiting) -> None:
+    api = cluster.api
+    cluster.clear()
+    for item in case.objects:
+        create(api, item)
+    time.sleep(_HEARD_SECONDS)
+    if not case.cleared:
+        create(api, case.pod)
+        said = wait_until(lambda: condition(api, case.pod) or None, "kube-scheduler to judge the pod")
+        document = explained(cluster)
+        assert document["status"]["message"] == said["message"]
+        case.check(document)
+        assert document["advice"]["text"] == case.advice
+        carry_out(api, case.pod, document["advice"]["changes"])
+    else:
+        # A gate keeps kube-scheduler from clearing the node before mooring is asked.
+        create(api, {**case.pod, "spec": {**case.pod["spec"], "schedulingGates": [{"name": "hold"}]}})
+        case.check(explained(cluster))
+        api.call("PATCH", path_to(api, case.pod), {"spec": {"schedulingGates": None}}, _MERGE)
+        wait_until(lambda: nominated(api, case.pod) == case.cleared, f"{case.cleared} to be cleared")
+        under_way = explained(cluster)["preemptionFindings"]
+        assert [(one["code"], one["subject"]) for one in under_way] == [("PreemptionUnderWay", case.cleared)]
+        pods = items_of(api, "v1/pods")
+        gone = [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
+        assert [f"default/{pod['metadata']['name']}" for pod in gone] == case.victims
+        for pod in gone:
+            delete(api, pod)
+    wait_until(lambda: placed(api, case.pod), "the pod to be bound", seconds=_BINDS_SECONDS)
+    assert not case.cleared or placed(api, case.pod) == case.cleared
+
+
+@pytest.mark.parametrize("case", GROUPS.values(), ids=GROUPS.keys())
+def test_a_waiting_group_is_explained_and_helped(cluster: Cluster, case: Waiting) -> None:
+    api = cluster.api
+    cluster.clear()
+    for item in (*case.objects, case.pod):
+        create(api, item)
+    time.sleep(_TRIED_SECONDS)
+    names = [pod["metadata"]["name"] for pod in items_of(api, "v1/pods") if is_waiting(pod)]
+    assert len(names) == sum(is_waiting(item) for item in (*case.objects, case.pod))
+    document = explained(cluster)
+    case.check(document)
+    advice = document["advice"]
+    assert (advice["text"] if advice else "", document["nothingHelps"]) == (case.advice, not case.advice)
+    for item in case.then:
+        if item["kind"] == "Pod" and item["metadata"]["name"] in names:
+            api.call("PATCH", path_to(api, item), {"spec": {"schedulingGates": None}}, _MERGE)
+        else:
+            delete(api, item)
+            create(api, item)
+    changes = advice["changes"] if advice else ()
+    for item in filter(is_waiting, (*case.objects, case.pod) if advice else ()):
+        carry_out(api, item, changes)
+        changes = [step for step in changes if step["kind"] != "node"]
+    for item in items_of(api, "v1/pods"):
+        wait_until(partial(placed, api, item), "the group to be bound", seconds=_BINDS_SECONDS)
+
+
+def is_waiting(item: Manifest) -> bool:
+    """Return whether it is a pod without a node."""
+    return item["kind"] == "Pod" and not item["spec"].get("nodeName")
+
+
+def nominated(api: Api, pod: Manifest) -> str:
+    """Return the node that is cleared for a pod; "" without one."""
+    name: str = api.call("GET", path_to(api, pod))["status"].get("nominatedNodeName", "")
+    return name
 
 
 def explained(cluster: Cluster) -> Any:
