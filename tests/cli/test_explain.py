@@ -14,6 +14,7 @@ import pytest
 
 from mooring.cli import with_plugin
 from mooring.framework import CycleState, FilterPlugin, NodeInfo, Pod, ScorePlugin, Status
+from mooring.sessions.change import time_limit
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import (
@@ -134,6 +135,20 @@ def test_where_a_pod_runs_is_said_before_where_it_would_go(
     assert said in call(capsys, "explain", "web", "--manifests", file).out
 
 
+@pytest.mark.parametrize("question", [("explain", "big"), ("why-pending",)], ids=lambda question: question[0])
+def test_it_is_said_that_there_was_no_time_for_advice(
+    question: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time_limit, "FACTOR", 0.0)
+    big = pod_manifest("big", requests={"cpu": "99"})
+    file = write_manifests(tmp_path / "cluster.yaml", node_manifest("a"), big)
+    said = call(capsys, *question, "--manifests", file, columns=200).out
+    assert "there was no time to find what would make it fit" in said
+
+
 def test_since_when_a_pod_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     started = {"startTime": "2026-01-02T03:04:05Z"}
     file = write_manifests(
@@ -146,7 +161,7 @@ def test_since_when_a_pod_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_the_document_is_the_public_one(pod: str, cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = [item for item in CLUSTER if item["metadata"]["name"] != pod]
     result = call(capsys, "explain", pod, "--manifests", cluster, "-o", "json")
-    advice = {key: result.document[key] for key in ("advice", "nothingHelps")}
+    advice = {key: result.document[key] for key in ("advice", "nothingHelps", "adviceUnfinished")}
     assert result.document == {**explain(given, PENDING[pod]), **advice}
 
 

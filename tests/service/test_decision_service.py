@@ -21,6 +21,7 @@ from mooring.framework.objects import ObjectMeta, OwnerReference
 from mooring.service.decisions import MOST_WAITING
 from mooring.serving.access.access import CurrentCall, for_call
 from mooring.serving.access.clients import Client
+from mooring.sessions.change import time_limit
 from mooring.testing import make_node, make_pod
 from mooring_client.v1 import decision_service_pb2 as pb
 from mooring_client.v1 import findings_pb2, nodes_pb2
@@ -223,6 +224,16 @@ def test_groups_of_reasons_come_with_advice() -> None:
         [advised] = stubs.decisions.SummarizeReasons(ask).groups
     assert not plain.HasField("advice")
     assert (advised.advice.text, advised.advice.node_count) == ("tolerate team=db:NoSchedule (n3)", 1)
+
+
+def test_groups_of_reasons_say_if_there_was_no_time_for_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_limit, "FACTOR", 0.0)
+    with asked() as (w, stubs):
+        w.put(pod("big", "64"))
+        schedule(stubs, pod("big", "64"))
+        request = pb.SummarizeReasonsRequest(ask_now=True, advise=True)
+        [group] = stubs.decisions.SummarizeReasons(request).groups
+    assert (group.HasField("advice"), group.advice_partial) == (False, True)
 
 
 def test_pods_without_a_node_are_grouped_by_owner_and_reason() -> None:

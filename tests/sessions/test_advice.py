@@ -10,7 +10,7 @@ import pytest
 from mooring.cluster.manifests import objects_from
 from mooring.framework import Pod
 from mooring.runtime.cycle.plugin_calls import NoDeadline
-from mooring.sessions.change import advice
+from mooring.sessions.change import advice, time_limit
 from mooring.sessions.change.advice import Advisor, nodes_with, search, words
 from mooring.sessions.change.steps import ChangeOption, NeededChanges
 from mooring.sessions.work_trees import Work
@@ -220,3 +220,17 @@ def test_drivers_report_of_a_new_node_what_they_do_of_one_like_it(row: str, expe
     asked = next(each for each in objects if isinstance(each, Pod) and not each.spec.node_name)
     found = advised(asked, *objects)
     assert [words(option) for option in found.options] == expected
+
+
+def test_a_step_that_lasts_too_long_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    work, asked = work_on(node("a")), pod(requests={"cpu": "64"})
+    profile = work.engine.profile("", asked)
+    monkeypatch.setattr(time_limit, "FACTOR", 0.0)
+    cut = search(work, asked, profile, "", NoDeadline(), seconds=60)
+    assert (cut.options, cut.complete) == ([], False)
+    monkeypatch.undo()
+    whole = search(work, asked, profile, "", NoDeadline(), seconds=60)
+    assert ([words(option) for option in whole.options], whole.complete) == (
+        ["request 2 cpu instead of 64 (a)"],
+        True,
+    )

@@ -78,7 +78,10 @@ def advice_from(live: LiveState) -> Callable[[Pod], str]:
                 found = advisor.advise(work, pod, "", NoDeadline())
         except MooringError:
             return ""
-        return f"It would fit with this: {words(found.options[0])}." if found.options else ""
+        if not found.options:
+            return ""
+        doubt = "" if found.complete else "; there was no time to try everything"
+        return f"It would fit with this: {words(found.options[0])}{doubt}."
 
     return advice
 

@@ -71,33 +71,36 @@ def suggested(args: argparse.Namespace, key: str) -> pb.SuggestChangesResponse |
     return found
 
 
-def advice(args: argparse.Namespace, key: str) -> Document | None:
-    """Return what a server advises for a pod, as a document; None if it gives no advice."""
-    found = suggested(args, key)
-    return None if found is None else advice_of(found)
+def advice_of(found: pb.SuggestChangesResponse | None) -> Document:
+    """Return what there is to advise as a part of a document; None = nothing was looked for.
 
-
-def advice_of(found: pb.SuggestChangesResponse) -> Document | None:
-    """Return the easiest set of changes; None if there is none, or none is needed."""
-    if not found.options or not found.options[0].steps:
-        return None
-    return {**option_document(found.options[0]), "complete": found.complete}
-
-
-def helps_nothing(found: pb.SuggestChangesResponse) -> bool:
-    """Return whether all was tried, and nothing would make the pod fit."""
-    return found.complete and not found.options
+    Keys: ``advice``, the easiest set of changes, or null; ``nothingHelps``, whether all was tried in vain;
+    ``adviceUnfinished``, whether the time was over before any was found.
+    """
+    first = found.options[0] if found is not None and found.options else None
+    complete, none = found is not None and found.complete, found is not None and first is None
+    return {
+        "advice": {**option_document(first), "complete": complete} if first and first.steps else None,
+        "nothingHelps": none and complete,
+        "adviceUnfinished": none and not complete,
+    }
 
 
 NOTHING_HELPS = (
     "no toleration, label of a node, smaller request, moved or ended pod, or new node would make it fit"
 )
+UNFINISHED = "there was no time to find what would make it fit"
 
 
-def advice_line(pod: str, advice: Document) -> str:
-    """Return advice as a line."""
-    doubt = "" if advice["complete"] else "; there was no time to try everything"
-    return f"{pod} would fit with this: {advice['text']}{doubt}"
+def print_advice(pod: str, document: Document) -> None:
+    """Print what ``advice_of`` has about a pod as a line, if there is anything to advise."""
+    if advice := document["advice"]:
+        doubt = "" if advice["complete"] else "; there was no time to try everything"
+        print_line(f"pod {pod} would fit with this: {advice['text']}{doubt}", "bold yellow")
+    elif document["nothingHelps"]:
+        print_line(f"pod {pod}: {NOTHING_HELPS}", "yellow")
+    elif document["adviceUnfinished"]:
+        print_line(f"pod {pod}: {UNFINISHED}: mooring what-if change {pod}", "yellow")
 
 
 def _numbers(kinds: Sequence[str]) -> list[pb.ChangeKind.ValueType]:

@@ -35,7 +35,6 @@ from mooring.framework import Code, SubjectKind
 if TYPE_CHECKING:
     from mooring.cluster.manifests import Manifests
     from mooring.runtime.answers import CycleOptions, Document
-    from mooring_client.v1 import simulation_service_pb2 as pb
 
 
 WATCH_SECONDS = 2.0
@@ -156,7 +155,7 @@ def _remote(args: argparse.Namespace, pod: str, every: bool) -> Document:
     from mooring_client.v1 import scheduling_service_pb2 as pb
 
     if args.attempt:
-        return {**remote.explain_attempt(args, pod, args.attempt).document(), **_advice(None)}
+        return {**remote.explain_attempt(args, pod, args.attempt).document(), **change.advice_of(None)}
     request = pb.ExplainRequest(
         pod=remote.reference(pod),
         profile=args.profile,
@@ -165,7 +164,7 @@ def _remote(args: argparse.Namespace, pod: str, every: bool) -> Document:
         always_score=args.always_score,
     )
     document = remote.explain(args, request).document()
-    return {**document, **_advice(change.suggested(args, pod) if _stuck(document) else None)}
+    return {**document, **change.advice_of(change.suggested(args, pod) if _stuck(document) else None)}
 
 
 def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, every: bool) -> Document:
@@ -191,18 +190,10 @@ def _explaining(
         )
         document = found.document()
         if not _stuck(document):
-            return {**document, **_advice(None)}
-        return {**document, **_advice(advise()(pod_named(name, manifests.pods), args.profile))}
+            return {**document, **change.advice_of(None)}
+        return {**document, **change.advice_of(advise()(pod_named(name, manifests.pods), args.profile))}
 
     return explain, manifests
-
-
-def _advice(found: pb.SuggestChangesResponse | None) -> Document:
-    """Return what there is to advise as a part of the document; None = nothing was looked for."""
-    return {
-        "advice": None if found is None else change.advice_of(found),
-        "nothingHelps": found is not None and change.helps_nothing(found),
-    }
 
 
 def _stuck(document: Document) -> bool:
@@ -252,10 +243,8 @@ def _row(document: Document) -> PodRow:
 
 def _show(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:
     asked, otherwise = _asked_nodes(args), but_for_that(document)
-    if document["advice"] and args.output in ("table", "wide"):
-        print_line(change.advice_line(f"pod {document['pod']}", document["advice"]), "bold yellow")
-    if document["nothingHelps"] and args.output in ("table", "wide"):
-        print_line(f"pod {document['pod']}: {change.NOTHING_HELPS}", "yellow")
+    if args.output in ("table", "wide"):
+        change.print_advice(document["pod"], document)
     if args.output in ("json", "yaml"):
         print_document(args.output, _about(document, asked) if asked else document)
     elif args.output == "name":

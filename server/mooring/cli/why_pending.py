@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
-from mooring.cli.change import advice, advice_line, advice_of, option_document
+from mooring.cli.change import UNFINISHED, advice_of, option_document, print_advice, suggested
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, print_table, read_and_shown
 from mooring.cli.decisions import document_of, victims_of
@@ -169,7 +169,7 @@ def _grouped(pods: list[PendingPod], advise: Advise, profile: str) -> list[dict[
         kept_for = dict.fromkeys(name for each in members for name in each.kept_for)
         more: dict[str, Any] = {"preemption": members[0].preemption, "keptFor": list(kept_for)[:EXAMPLES]}
         if members[0].stuck:
-            more["advice"] = advice_of(advise(members[0].pod, profile))
+            more |= advice_of(advise(members[0].pod, profile))
         groups.append({**_group(group_message(group, now, now)), **more})
     return groups
 
@@ -209,7 +209,11 @@ def _row(group: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _advice(group: dict[str, Any]) -> str:
-    return f" -> {group['advice']['text']}" if group["advice"] else ""
+    if group["adviceUnfinished"]:
+        return f" -> {UNFINISHED}"
+    if not group["advice"]:
+        return ""
+    return f" -> {group['advice']['text']}{'' if group['advice']['complete'] else ' (not all was tried)'}"
 
 
 def _preempting(group: dict[str, Any]) -> str:
@@ -256,6 +260,7 @@ def _group(group: pb.ReasonGroup) -> dict[str, Any]:
         "advice": {**option_document(group.advice), "complete": not group.advice_partial}
         if group.HasField("advice")
         else None,
+        "adviceUnfinished": group.advice_partial and not group.HasField("advice"),
     }
 
 
@@ -285,7 +290,7 @@ def _ask_now(args: argparse.Namespace, pod: str) -> int:
     request = scheduling.ExplainRequest(pod=remote.reference(pod), profile=args.profile)
     found = remote.explain(args, request).document()
     if not found["selected"]:
-        _print_advice_of(args, pod)
+        print_advice(pod, advice_of(suggested(args, pod)))
     said = f"{FITS} ({found['selected']})" if found["selected"] else found["status"]["message"]
     print_line(f"pod {pod}: {said}")
     print_preemption(found["preemption"])
@@ -299,7 +304,7 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
         print_line(f"pod {pod} has node {last.node} by decision {last.seq}")
         return
     if not last.nominated_node:
-        _print_advice_of(args, pod)
+        print_advice(pod, advice_of(suggested(args, pod)))
     print_line(f"pod {pod}: {last.verdict.message}")
     _print_now(args, pod)
     if last.nominated_node and last.explained:
@@ -311,12 +316,6 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
         print_line(f"above all {plugin}{last.dominant.reason} ({last.dominant.node_count} nodes)")
     tries = "1 decision" if len(found) == 1 else f"{len(found)} decisions in {_between(found[0], last)}"
     print_line(f"{tries} so far; mooring explain {pod} --attempt -1 --server ... shows all nodes")
-
-
-def _print_advice_of(args: argparse.Namespace, pod: str) -> None:
-    found = advice(args, pod)
-    if found:
-        print_line(advice_line(f"pod {pod}", found), "bold yellow")
 
 
 def _print_now(args: argparse.Namespace, pod: str) -> None:

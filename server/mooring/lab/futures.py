@@ -99,13 +99,16 @@ class Futures:
         return AnswerTable.of(said, dtypes, rows)
 
     def advice(self, pod: str, profile: str) -> dict[str, Any] | None:
-        """Return the cheapest set of changes that a short search finds, as the page shows it; None = none."""
+        """Return the cheapest set of changes that a short search finds, as the page shows it; None = none.
+
+        Its text is "" if the time was over before any was found.
+        """
         request = pb.SuggestChangesRequest(pod=_reference(pod), profile=profile)
         request.time_limit.FromNanoseconds(int(SECONDS * 1e9))
         found = self._ask(request)
-        if not found.options or not found.options[0].steps or found.preemption_node:
+        first = found.options[0] if found.options else pb.ChangeOption()
+        if found.preemption_node or (found.complete and not first.steps):
             return None
-        first = found.options[0]
         return {"text": first.text, "node": first.node, "complete": found.complete}
 
     def blame(self, pod: str, node: str, most: int, seed: int) -> AnswerTable:

@@ -30,7 +30,8 @@ MAX_TEXT = 400
 
 TIMEOUT_SECONDS = 30.0
 
-ADVICE_MILLISECONDS = 200
+ADVICE_MILLISECONDS = 150
+PARTIAL: Document = {"partial_advice": "there was no time to try everything"}
 """How long the server looks for advice."""
 
 
@@ -55,7 +56,11 @@ class Tools:
         """
         if pod:
             answer = self.explain(pod, nodes=0)
-            return {key: answer[key] for key in ("pod", "fits_with", "answer", "rejected") if key in answer}
+            return {
+                key: answer[key]
+                for key in ("pod", *PARTIAL, "fits_with", "answer", "rejected")
+                if key in answer
+            }
         request = decisions.SummarizeReasonsRequest(namespace=namespace, limit=20, ask_now=True, advise=True)
         found = _call(self._decisions.SummarizeReasons, request)
         return fitting(
@@ -152,7 +157,13 @@ class Tools:
             | ({"why_not": one.verdict.message} if one.waits or not one.node else {})
             for one in found.landings
         ]
-        return fitting({"node": node, "can_go": found.removable, "pods": landings})
+        minded = {
+            "single_replicas": list(map(_key, found.alone)),
+            "emptydir_data_lost": list(map(_key, found.local_data)),
+            "budgets_without_disruptions": list(found.exhausted_budgets),
+        }
+        minded = {name: some for name, some in minded.items() if some}
+        return fitting({"node": node, "can_go": found.removable, **minded, "pods": landings})
 
     def list_decisions(self, namespace: str = "", pod: str = "", node: str = "", limit: int = 10) -> Document:
         """List the latest decisions, the newest first.
@@ -169,11 +180,12 @@ class Tools:
         return fitting({"decisions": [_decision(one) for one in reversed(found.decisions)]})
 
     def _advice(self, pod: str) -> Document:
-        """Return the easiest set of changes with which a pod would fit, in words; {} if none is known."""
+        """Return the easiest set of changes with which a pod would fit, in words; {} if none helps."""
         request = simulation_service_pb2.SuggestChangesRequest(pod=_reference(pod))
         request.time_limit.FromMilliseconds(ADVICE_MILLISECONDS)
-        options = _call(self._simulation.SuggestChanges, request).options
-        return {"fits_with": options[0].text} if options and options[0].text else {}
+        found = _call(self._simulation.SuggestChanges, request)
+        partial = {} if found.complete else PARTIAL
+        return {"fits_with": found.options[0].text, **partial} if found.options else partial
 
     def _group_changes(self, group: str) -> Document:
         namespace, name = _parts(group)
@@ -304,6 +316,7 @@ def _group(group: decisions.ReasonGroup) -> Document:
         "reason": f"{group.reason.plugin}: {group.reason.reason}" if group.reason.reason else group.message,
         **({"code": code_label(group.reason.code)} if group.reason.code else {}),
         **({"fits_with": group.advice.text} if group.advice.text else {}),
+        **(PARTIAL if group.advice_partial else {}),
         "pods": group.pod_count,
         "of": f"{group.namespace}, {maker}",
         "since": group.oldest_time.ToJsonString(),

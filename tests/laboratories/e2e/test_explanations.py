@@ -274,7 +274,7 @@ def test_preemption_is_explained_and_carried_out(cluster: Cluster, case: Waiting
         assert document["advice"]["text"] == case.advice
         carry_out(api, case.pod, document["advice"]["changes"])
     else:
-        # A gate keeps kube-scheduler from clearing the node before mooring is asked.
+        # A gate keeps kube-scheduler from clearing the node before mooring explains it.
         create(api, {**case.pod, "spec": {**case.pod["spec"], "schedulingGates": [{"name": "hold"}]}})
         case.check(explained(cluster))
         api.call("PATCH", path_to(api, case.pod), {"spec": {"schedulingGates": None}}, _MERGE)

@@ -34,6 +34,7 @@ export interface Advice {
 
 /** Returns advice as a line. */
 export function adviceLine({ text, complete }: Advice): TemplateResult {
+  if (!text) return html`<p class="sentence quiet">There was no time to find what would make it fit.</p>`;
   return html`<p class="sentence"><strong>→ ${text}</strong> ${complete ? nothing : html`<span class="quiet">there was no time to try everything</span>`}</p>`;
 }
 

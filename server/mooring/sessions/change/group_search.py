@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.framework import Code, Node, PodGroupInfo
+from mooring.framework import Code, Node, PodGroupInfo, Status
 from mooring.framework.objects import CSINode, ResourceSlice
 from mooring.runtime.answers import GroupDecision, Progress
 from mooring.runtime.commit.asked_group import nothing_to_do
@@ -40,6 +39,7 @@ from mooring.sessions.change.steps import (
     one_more,
     reports,
 )
+from mooring.sessions.change.time_limit import TimeIsUpError, TimeLimit
 from mooring.sessions.daemons import Daemons
 from mooring.sessions.placing import place_on
 from mooring.sessions.work_trees import Work
@@ -116,14 +116,13 @@ class GroupChangeSearch:
         seed: int = 0,
         progress: Progress,
     ) -> None:
-        self._end = time.thread_time() + seconds
         self._work = work
         self._group = group
         # Only the unchanged group may preempt; with changes no pod is to make room.
         self._preempting = profile
         self._profile = replace(profile, pod_group_post_filter=())
         self._seed = seed
-        self._progress = progress
+        self._progress = TimeLimit(progress, seconds)
         self._daemons = Daemons(work)
         self._tried: dict[_GroupPlan, ChangeOption | None] = {}
         self._complete = True
@@ -136,18 +135,26 @@ class GroupChangeSearch:
             PluginFailureError: A plugin failed.
         """
         self._work.keep()
+        changes = NeededChanges(Status(Code.UNSCHEDULABLE))
+        try:
+            self._find(changes, kinds)
+        except TimeIsUpError:
+            self._complete = False
+        changes.complete = self._complete
+        return changes
+
+    def _find(self, changes: NeededChanges, kinds: frozenset[Kind]) -> None:
+        """Add options and the first status; raises TimeIsUpError if a step lasts too long."""
         decision = self._decided(self._group, self._preempting)
-        changes = NeededChanges(decision.status, decision.message)
+        changes.status, changes.message = decision.status, decision.message
         if (room := decision.room) is not None:
             changes.candidates, changes.room_on = (room,), room.node_name
         if decision.status.code is not Code.UNSCHEDULABLE or self._lacking > len(self._group.pods):
-            return changes
+            return
         self._look()
         while kinds and (option := self._cheapest(kinds)) is not None:
             changes.options.append(option)
             kinds -= {most_drastic(option.steps)}
-        changes.complete = self._complete
-        return changes
 
     @property
     def _lacking(self) -> int:
@@ -205,13 +212,13 @@ class GroupChangeSearch:
         """Return the cheapest option of these kinds alone; None if there is none."""
         left = MOST_TRIED
         for counts in self._all_counts(kinds):
-            if time.thread_time() >= self._end:
+            if self._progress.is_over:
                 self._complete = False
                 return None
             found: list[ChangeOption] = []
             for plan in self._plans(counts):
                 if plan not in self._tried:
-                    if not left or time.thread_time() >= self._end:
+                    if not left or self._progress.is_over:
                         self._complete = False
                         break
                     left -= 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from functools import cached_property, partial
 import numpy as np
 from msgspec.structs import replace as replace_struct
 
-from mooring.framework import Pod
+from mooring.framework import Code, Pod, Status
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import PODS
 from mooring.framework.taints import is_of_condition
@@ -48,6 +47,7 @@ from mooring.sessions.change.steps import (
     changed_pod,
     most_drastic,
 )
+from mooring.sessions.change.time_limit import TimeIsUpError, TimeLimit
 from mooring.sessions.change.trial import ChangeTrial
 from mooring.sessions.pending import ProfileOf
 from mooring.sessions.work_trees import Work
@@ -94,15 +94,14 @@ class ChangeSearch:
         seed: int = 0,
         progress: Progress,
     ) -> None:
-        self._end = time.thread_time() + seconds
         self._bounded = seconds < math.inf
         self._work = work
         self._gate = enqueued(work.engine, pod, profile, progress)
         self._pod = pod = replace_struct(pod, spec=replace_struct(pod.spec, scheduling_gates=()))
         self._profile = profile
         self._only = frozenset(only)
-        self._progress = progress
-        self._trial = ChangeTrial(work, pod, profile, profile_of, seed, progress)
+        self._progress = TimeLimit(progress, seconds)
+        self._trial = ChangeTrial(work, pod, profile, profile_of, seed, self._progress)
         self._requested = dict(work.tree.kind_of(pod, remember=False).usage.requests)
         self._places: dict[int, int] = {}
         self._numbers = itertools.count()
@@ -125,25 +124,37 @@ class ChangeSearch:
         if placed is not None and (placed.node_name or not self._gate.ok):
             tree.discard(uid)
         self._work.keep()
+        warnings = tuple(left_alone(self._pod, self._profile))
+        changes = NeededChanges(Status(Code.UNSCHEDULABLE), warnings=warnings)
+        try:
+            self._look(changes, kinds, enough)
+        except TimeIsUpError:
+            self._complete = False
+        changes.complete = self._complete
+        return changes
+
+    def _look(
+        self, changes: NeededChanges, kinds: frozenset[Kind], enough: Callable[[ChangeOption], bool]
+    ) -> None:
+        """Add options and the first status; raises TimeIsUpError if a step lasts too long."""
         # Preemption takes as long as the search.
         found = self._evaluated(self._pod, ALL_NODES, preempt=not self._bounded)
-        warnings = tuple(left_alone(self._pod, self._profile))
-        changes = NeededChanges(found.status, found.message, candidates_of(found), found.room_on, warnings)
+        changes.status, changes.message = found.status, found.message
+        changes.candidates, changes.room_on = candidates_of(found), found.room_on
         if not self._gate.ok:
             changes.status = self._gate
             changes.message = f"{self._gate.message}; otherwise: {found.message or 'it fits'}"
         if (found.status.ok and not self._only) or found.rejections is None:
-            return changes
+            return
         first, done = self._first(found), frozenset[Kind]()
         # Many pods may move: trying them would take the time for everything else.
         for some in (kinds - {Kind.MOVE}, kinds) if self._bounded else (kinds,):
             while some - done and (option := self._cheapest(first, some - done)) is not None:
                 changes.options.append(self._counted(option))
                 if not option.steps or enough(option):
-                    return changes
+                    self._complete = True
+                    return
                 done |= {most_drastic(option.steps)}
-        changes.complete = self._complete
-        return changes
 
     def _counted(self, option: ChangeOption) -> ChangeOption:
         """Return an option with its number of nodes: counted if only the pod changes, and may go anywhere."""
@@ -154,7 +165,7 @@ class ChangeSearch:
 
     def _late(self) -> bool:
         """Return whether the time for the search is over; then the answer is not complete."""
-        late = time.thread_time() >= self._end
+        late = self._progress.is_over
         self._complete &= not late
         return late
 
