@@ -149,6 +149,23 @@ def test_it_is_said_that_there_was_no_time_for_advice(
     assert "there was no time to find what would make it fit" in said
 
 
+def test_advice_about_pods_without_an_owner_names_its_pod(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taint = {"key": "example.com/gpu", "effect": "NoSchedule"}
+    tainted = node_manifest("b", taints=[taint], allocatable={"cpu": "4", "example.com/gpu": "1"})
+    file = write_manifests(
+        tmp_path / "cluster.yaml",
+        node_manifest("a", allocatable={"cpu": "4"}),
+        tainted,
+        pod_manifest("big", requests={"cpu": "64"}),
+        pod_manifest("gpu", requests={"example.com/gpu": "1"}),
+    )
+    lines = call(capsys, "why-pending", "--manifests", file, columns=200).out.splitlines()
+    assert lines[0] == "1 pod would fit with this: request 4 cpu instead of 64 (a)"
+    assert "-> for default/big: request 4 cpu" in lines[2]
+
+
 def test_since_when_a_pod_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     started = {"startTime": "2026-01-02T03:04:05Z"}
     file = write_manifests(

@@ -189,7 +189,7 @@ def _print_advice(groups: list[dict[str, Any]]) -> None:
     helped: Counter[str] = Counter()
     for group in groups:
         if group["advice"]:
-            helped[group["advice"]["text"]] += group["pods"]
+            helped[group["advice"]["text"]] += group["pods"] if group["controller"] else 1
     if helped:
         text, count = helped.most_common(1)[0]
         print_line(f"{count} {'pod' if count == 1 else 'pods'} would fit with this: {text}", "bold yellow")
@@ -213,7 +213,10 @@ def _advice(group: dict[str, Any]) -> str:
         return f" -> {UNFINISHED}"
     if not group["advice"]:
         return ""
-    return f" -> {group['advice']['text']}{'' if group['advice']['complete'] else ' (not all was tried)'}"
+    doubt = "" if group["advice"]["complete"] else " (not all was tried)"
+    # Pods without an owner need not be alike: the advice is about the first one.
+    whom = "" if group["controller"] or group["pods"] == 1 else f"for {group['examples'][0]}: "
+    return f" -> {whom}{group['advice']['text']}{doubt}"
 
 
 def _preempting(group: dict[str, Any]) -> str:

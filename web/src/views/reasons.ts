@@ -55,8 +55,10 @@ function codeLink({ reason: found }: ReasonGroupJson): unknown {
 }
 
 /** Returns what would help the first of the pods, as far as the server knows. */
-function way({ advice, advicePartial = false, nominatedCount = 0, examples: [first] = [] }: ReasonGroupJson): unknown {
-  if (advice) return html`${advice.text}${advicePartial ? html` <span class="quiet">there was no time to try everything</span>` : nothing}`;
+function way({ advice, advicePartial = false, nominatedCount = 0, examples: [first] = [], controllerKind, podCount = 0 }: ReasonGroupJson): unknown {
+  // Pods without an owner need not be alike: the advice is about the first one.
+  const whom = controllerKind || podCount === 1 ? nothing : html`for <a href=${podLink(first)}>${podName(first)}</a>: `;
+  if (advice) return html`${whom}${advice.text}${advicePartial ? html` <span class="quiet">there was no time to try everything</span>` : nothing}`;
   if (nominatedCount) return `room is being made for ${counted(nominatedCount, "pod")}: victims have to end`;
   if (!advicePartial) return "no set of changes was found with which it fits";
   return html`there was no time to look for a way out: <a href=${podLink(first)}>ask for the fewest changes</a>`;
