@@ -16,7 +16,7 @@ from mooring.cluster.api.connection import ApiRequest
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.decoding import decode_pod
-from mooring.cluster.kinds import Change, Put, Remove
+from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.state import State
 from mooring.config import Configuration, from_document
 from mooring.framework import Node, Pod
@@ -36,10 +36,12 @@ from tests.runtime.fakes import profile, registry_of
 RUNS = 32
 """Interleavings of a round."""
 
-CALLERS, CALLS, SPACE = 3, 6, 1
+CALLERS, CALLS, BEATS, SPACE = 3, 6, 6, 1
 NODES, PODS = ("a", "b"), ("p", "q", "r")
 FAULTS = {"fine": 8, "lost": 1, "unanswered": 2, "late": 5, "refused": 1}
 """The results of a request, by frequency."""
+DELAYS = (0.0, 0.0, 0.1, 1.0)
+"""Seconds that an event may take to the state."""
 
 
 class VirtualClock:
@@ -57,6 +59,11 @@ class VirtualClock:
 @cache
 def _pod(name: str, node: str = "") -> Pod:
     return decode_pod(_encoded(name, node))
+
+
+@cache
+def _node(name: str, beat: int = -1) -> Node:
+    return make_node(name, allocatable={ROOM: SPACE}, labels={"beat": str(beat)})
 
 
 @cache
@@ -78,8 +85,10 @@ class Cluster:
     Attributes:
         placed: By name the node of each pod that is there; "" = none.
         bound: Every binding that took effect, in order.
+        nodes: The nodes, by name.
         late: Requests that may still take effect, and when they were sent.
-        events: By kind, what the watch has not delivered yet.
+        events: By kind, what its watch has not delivered yet, with its number.
+        met: How often each fault was met, a watch began again, and events of one kind overtook another's.
         over: The end of the round, without further faults.
     """
 
@@ -88,8 +97,11 @@ class Cluster:
     placed: dict[str, str] = field(default_factory=lambda: dict.fromkeys(PODS, ""))
     bound: list[tuple[str, str]] = field(default_factory=list)
     late: list[tuple[float, str, str]] = field(default_factory=list)
-    events: dict[str, list[Change]] = field(default_factory=lambda: {"Pod": [], "Node": []})
+    nodes: dict[str, Node] = field(default_factory=lambda: {name: _node(name) for name in NODES})
+    events: dict[str, list[tuple[int, Change]]] = field(default_factory=lambda: {"Pod": [], "Node": []})
+    met: Counter[str] = field(default_factory=Counter)
     over: bool = False
+    _happened: int = 0
     options = ClientOptions()
 
     def send(self, request: ApiRequest, timeout: float | None = None) -> Response:
@@ -99,6 +111,7 @@ class Cluster:
         name, node = request.path.split("/")[-2], msgspec.json.decode(request.data or b"")["target"]["name"]
         self.turns.point()
         fault = "fine" if self.over else self.turns.dice.choices(list(FAULTS), list(FAULTS.values()))[0]
+        self.met[fault] += 1
         if fault == "refused":
             return Response(429, body=b"{}")
         if fault == "late":
@@ -121,43 +134,57 @@ class Cluster:
 
     def _bind(self, name: str, node: str) -> Response:
         # The rest is one step: it takes no turns.
-        event = Put(_pod(name, node))
         if self.placed.get(name) != "":
             return Response(404 if name not in self.placed else 409, body=b"{}")
         self.placed[name] = node
         self.bound.append((name, node))
-        self.events["Pod"].append(event)
+        self._tell("Pod", Put(_pod(name, node)))
         return Response(201, body=b"{}")
 
     def delete(self, name: str) -> None:
         """Delete a pod as another client."""
         if self.placed.pop(name, None) is not None:
-            self.events["Pod"].append(Remove("Pod", "default", name, f"uid-{name}"))
+            self._tell("Pod", Remove("Pod", "default", name, f"uid-{name}"))
+
+    def beat(self) -> None:
+        """The kubelets report, which changes nodes and no verdict."""
+        for beat in range(BEATS):
+            self.turns.sleep(self.turns.dice.choice(DELAYS))
+            name = self.turns.dice.choice(NODES)
+            self.nodes[name] = _node(name, beat)
+            self._tell("Node", Put(self.nodes[name]))
+
+    def _tell(self, kind: str, change: Change) -> None:
+        self._happened += 1
+        self.events[kind].append((self._happened, change))
 
     def arrive(self) -> None:
         """Requests that are late take effect in time, or are given up."""
-        while not self.over:
-            self.turns.sleep(0.1)
-            if self.late:
-                sent, name, node = self.late[0]
-                self.turns.sleep(self.turns.dice.random() * (SETTLING_SECONDS - 1 - (self.turns.now - sent)))
-                del self.late[0]
-                if self.turns.dice.random() < 0.5:
-                    self._bind(name, node)
+        while self.turns.block(lambda: bool(self.late or self.over)) and self.late:
+            sent, name, node = self.late[0]
+            self.turns.sleep(self.turns.dice.random() * (SETTLING_SECONDS - 1 - (self.turns.now - sent)))
+            del self.late[0]
+            if self.turns.dice.random() < 0.5:
+                self._bind(name, node)
 
     def watch(self, kind: str) -> None:
-        """Deliver the events of a kind, some at a time, with a fresh list now and then."""
-        while not self.over or self.events[kind]:
-            count = self.turns.dice.randint(1, 2)
-            if kind == "Pod" and self.turns.dice.random() < 0.2:
-                self.events[kind].clear()
-                there = list(self.placed.items())
-                self.state.replace("test", [_pod(*one) for one in there], kind="Pod")
-            elif self.events[kind]:
-                some, self.events[kind][:count] = self.events[kind][:count], []
-                self.state.apply("test", some)
+        """Deliver the events of a kind late, some at a time; after a new connection, as a fresh list."""
+        events = self.events[kind]
+        while self.turns.block(lambda: bool(events or self.over)) and events:
+            self.turns.sleep(self.turns.dice.choice(DELAYS))
+            first = events[0][0]
+            self.met["overtaken"] += any(other and other[0][0] < first for other in self.events.values())
+            if self.turns.dice.random() < 0.2:
+                self.met["reconnected"] += 1
+                events.clear()
+                self.state.replace("test", self.listed(kind), kind=kind)
             else:
-                self.turns.sleep(0.05)
+                some = [events.pop(0)[1] for _ in range(min(len(events), self.turns.dice.randint(1, 2)))]
+                self.state.apply("test", some)
+
+    def listed(self, kind: str) -> list[ClusterObject]:
+        """Return what a fresh list of a kind has."""
+        return [*self.nodes.values()] if kind == "Node" else [_pod(*one) for one in self.placed.items()]
 
 
 class Callers:
@@ -211,15 +238,20 @@ def play(seed: int) -> list[int]:
         AssertionError: An invariant does not hold.
     """
     with taking_turns():
-        return [_play(f"commits/{seed}/{number}") for number in range(RUNS)]
+        return [play_one(f"commits/{seed}/{number}").turns.switches for number in range(RUNS)]
 
 
-def _play(seed: str) -> int:
+def play_one(seed: str) -> Cluster:
+    """Play an interleaving in ``taking_turns``, and return the cluster at its end.
+
+    Raises:
+        AssertionError: An invariant does not hold.
+    """
     turns, dice = Turns(seed), Random(seed)
     state = State()
-    state.replace("nodes", _nodes())
-    state.replace("test", [_pod(name) for name in PODS])
     cluster = Cluster(turns, state)
+    for kind in cluster.events:
+        state.replace("test", cluster.listed(kind), kind=kind)
     server = cast("ApiServer", cluster)
     configuration, registry = _configured()
     engine = build_engine(configuration, registry, state, KubernetesBinder(server))
@@ -243,24 +275,11 @@ def _play(seed: str) -> int:
             turns.sleep(1.0)
         cycle.stop()
 
-    beats = partial(_beat, turns, state, left)
     calls = [partial(call, Random(dice.random())) for _ in range(CALLERS)]
-    turns.run([*calls, partial(cluster.watch, "Pod"), cluster.arrive, beats, settle])
+    watches = [partial(cluster.watch, kind) for kind in cluster.events]
+    turns.run([*calls, *watches, cluster.arrive, cluster.beat, settle])
     _check(cluster, state, cycle)
-    return turns.switches
-
-
-def _nodes(beat: int = 0) -> list[Node]:
-    return [make_node(name, allocatable={ROOM: SPACE}, labels={"beat": str(beat)}) for name in NODES]
-
-
-def _beat(turns: Turns, state: State, left: list[int]) -> None:
-    """Another kind's watch, next to that of pods."""
-    beat = 0
-    while left[0]:
-        beat += 1
-        state.apply("nodes", [Put(node) for node in _nodes(beat)])
-        turns.sleep(0.1)
+    return cluster
 
 
 def _check(cluster: Cluster, state: State, cycle: BindingCycle) -> None:

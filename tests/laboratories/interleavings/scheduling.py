@@ -15,7 +15,7 @@ from tests.laboratories.interleavings.turns import Turns, taking_turns
 from tests.scheduler import world
 from tests.scheduler.world import FakeCluster, World
 
-RUNS = 8
+RUNS = 32
 """Interleavings of a round."""
 
 NODES, PODS, ROOM = 2, 6, 2
@@ -49,10 +49,15 @@ class LateCluster(FakeCluster):
         return BindOutcome.BOUND
 
     def watch(self) -> None:
-        """Deliver bindings."""
+        """Deliver bindings late; after a new connection, as a fresh list."""
         while True:
+            self.turns.block(lambda: bool(self.undelivered))
             self.turns.sleep(0.01 + self.turns.dice.random())
-            if self.undelivered and (pod := self.pods.get(self.undelivered.pop(0))) is not None:
+            if self.turns.dice.random() < 0.2:
+                with self._lock:
+                    self.undelivered.clear()
+                    self.state.replace(world.SOURCE, self.pods.values(), kind="Pod")
+            elif (pod := self.pods.get(self.undelivered.pop(0))) is not None:
                 self.put(pod)
 
 
@@ -108,8 +113,7 @@ def _play(seed: str, patch: pytest.MonkeyPatch) -> int:
         scene.cycle.stop()
         ended.append("settle")
 
-    turns.begin(cluster.watch, "watch", daemon=True)
-    turns.run([schedule, create, disturb, settle])
+    turns.run([schedule, create, disturb, settle], daemons=[cluster.watch])
     _check(scene)
     return turns.switches
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,15 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.scheduler.scheduler import Scheduler
 from tests.laboratories import long_runs
 from tests.laboratories.interleavings import __main__ as command
+from tests.laboratories.interleavings import committing
 from tests.laboratories.interleavings.rounds import PLAYS, Played, play
-from tests.laboratories.interleavings.turns import Condition, DeadlockError, Lock, Turns
+from tests.laboratories.interleavings.turns import (
+    Condition,
+    DeadlockError,
+    Lock,
+    Turns,
+    taking_turns,
+)
 
 Patch = pytest.MonkeyPatch
 
@@ -26,10 +34,17 @@ Patch = pytest.MonkeyPatch
 def test_every_invariant_holds_and_a_seed_repeats(scene: str) -> None:
     logging.disable(logging.ERROR)
     # The first one fills what a process keeps.
-    first, *others = (play(scene, 1) for _ in range(3 if scene == "commits" else 1))
+    first, one, other = (play(scene, 1) for _ in range(3))
     logging.disable(logging.NOTSET)
     assert (first.found, first.interleavings > 0) == ("", True)
-    assert len({(one.found, one.switches) for one in others}) <= 1
+    assert (one.found, one.switches) == (other.found, other.switches)
+
+
+@pytest.mark.slow
+def test_events_overtake_others_watches_begin_again_and_answers_are_late() -> None:
+    with taking_turns():
+        met = sum((committing.play_one(f"met/{number}").met for number in range(64)), Counter[str]())
+    assert all(met[what] > 10 for what in (*committing.FAULTS, "overtaken", "reconnected")), met
 
 
 def test_a_lost_update_is_found() -> None:

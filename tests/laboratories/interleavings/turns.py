@@ -1,8 +1,8 @@
 """Threads that take turns as a seed says: each interleaving can be played again.
 
-One thread runs at a time. It may lose its turn at every operation of a lock, condition or event, and at every
-call of a function in the rooms in question. Waits with a limit end when nothing else can happen; then the
-time moves on to that moment.
+They are greenlets of one thread, so that a turn costs a microsecond and no other thread can come between. One
+may lose its turn at every operation of a lock, condition or event, and at every call of a function in the
+rooms in question. Waits with a limit end when nothing else can happen; then the time moves on to that moment.
 """
 
 from __future__ import annotations
@@ -12,26 +12,21 @@ import builtins
 import math
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
+from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
+
+from mooring.framework.deadline import RUNNING
 from mooring.framework.node_table import NodeTable
 from mooring.framework.pod_classes import PodClasses
 
 ROOMS = ("cluster", "runtime", "scheduler", "framework")
-PATIENCE = 60.0
-"""Real seconds after which a run counts as hanging in code that takes no turns, unless the process worked."""
-IDLE = 0.05
-"""Seconds of a processor that a process which hangs may use meanwhile."""
-LONGEST = 20
-"""A run that works for this many times that long counts as endless."""
 
 SWITCHES = (0.01, 0.05, 0.2, 0.6)
 """How likely a thread loses its turn; a run has one of these: some races take many turns, and some few."""
@@ -41,35 +36,55 @@ class DeadlockError(AssertionError):
     """No thread can go on."""
 
 
-class _Ended(BaseException):
-    """The run is over; a thread that is left ends."""
-
-
-def _closed() -> threading.Lock:
-    gate = threading.Lock()
-    gate.acquire()
-    return gate
-
-
-@dataclass(eq=False)
-class Task:
-    """A thread that takes turns.
+class Thread:
+    """As ``threading.Thread``; it can start only within a run.
 
     Attributes:
         name: Its name.
-        gate: Released when it has its turn.
+        daemon: The run does not wait for it.
         ready: Whether it can go on; None = it waits for nothing.
         until: When its wait ends anyway.
-        ended: It is over.
-        daemon: The run does not wait for it.
+        fiber: Its greenlet; None = it has not started.
     """
 
-    name: str
-    gate: threading.Lock = field(default_factory=_closed)
-    ready: Callable[[], bool] | None = None
-    until: float = math.inf
-    ended: bool = False
-    daemon: bool = False
+    def __init__(
+        self,
+        target: Callable[..., object],
+        name: str = "",
+        args: Iterable[Any] = (),
+        daemon: bool = False,
+        **_: Any,
+    ) -> None:
+        self.name = name or "thread"
+        self.daemon = daemon
+        self.ready: Callable[[], bool] | None = None
+        self.until = math.inf
+        self.fiber: greenlet | None = None
+        self._target, self._args = target, args
+
+    def start(self) -> None:
+        """Take turns from now on."""
+        if Turns.active is None:
+            raise DeadlockError(f"thread {self.name} starts outside a run")
+        Turns.active.begin(self)
+
+    def work(self) -> None:
+        """Do what it is there for."""
+        vars(RUNNING).clear()
+        self._target(*self._args)
+
+    def is_alive(self) -> bool:
+        """Return whether it runs."""
+        return self.fiber is not None and not self.fiber.dead
+
+    def end(self) -> None:
+        """Let it end now."""
+        if self.fiber is not None:
+            self.fiber.throw()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for its end."""
+        _block(lambda: not self.is_alive(), timeout)
 
 
 class Turns:
@@ -88,142 +103,95 @@ class Turns:
         self.dice = Random(f"turns/{seed}")
         self._switch = math.log1p(-self.dice.choice(SWITCHES))
         self._left = self._points()
-        self._tasks: list[Task] = []
-        self._by_thread: dict[int, Task] = {}
-        self._over = threading.Event()
-        self._error: BaseException | None = None
-        self._quiet = 0
+        self._threads: list[Thread] = []
+        self._home = getcurrent()
+        self.current: Thread | None = None
 
-    def current(self) -> Task | None:
-        """Return the task of the calling thread."""
-        return self._by_thread.get(threading.get_ident())
-
-    def run(self, calls: Sequence[Callable[[], None]]) -> None:
-        """Run the calls, each in a thread, until all have ended.
+    def run(
+        self, calls: Sequence[Callable[[], object]], daemons: Sequence[Callable[[], object]] = ()
+    ) -> None:
+        """Run the calls, each in a thread, until all but the daemons have ended.
 
         Raises:
             BaseException: The first that one of them raised.
+            DeadlockError: All wait for each other.
         """
-        Turns.active = self
+        Turns.active, self._home = self, getcurrent()
         try:
-            for number, call in enumerate(calls):
-                self.begin(call, f"call-{number}")
-            self._hand_over(None)
-            if self._hangs():
-                self._error = self._error or DeadlockError("a thread waits for something that takes no turns")
-            self._end()
+            for number, call in enumerate((*calls, *daemons)):
+                Thread(call, f"call-{number}", daemon=number >= len(calls)).start()
+            while any(not thread.daemon for thread in self._threads):
+                following = self._following()
+                if following is None:
+                    raise DeadlockError(f"all wait: {[one.name for one in self._threads]}")
+                self._give(following)
+                # Only a thread that ends, or a deadlock, leads back here.
+                self._threads = [thread for thread in self._threads if thread.is_alive()]
         finally:
             Turns.active = None
-        if self._error is not None:
-            raise self._error
+            for thread in self._threads:
+                with suppress(Exception):
+                    thread.end()
 
-    def _hangs(self) -> bool:
-        """Wait for the end; return whether it doesn't come. A busy machine may let a run wait for minutes."""
-        for _ in range(LONGEST):
-            used = time.process_time()
-            if self._over.wait(PATIENCE):
-                return False
-            if time.process_time() - used < IDLE:
-                break
-        return True
-
-    def begin(self, call: Callable[[], object], name: str, *, daemon: bool = False) -> Task:
+    def begin(self, thread: Thread) -> None:
         """Add a thread."""
-        task = Task(name, daemon=daemon)
-        self._tasks.append(task)
-        started = threading.Event()
-
-        def work() -> None:
-            self._by_thread[threading.get_ident()] = task
-            started.set()
-            try:
-                self._wait(task)
-                call()
-            except _Ended:
-                return
-            except BaseException as error:  # noqa: BLE001 - told by the run
-                self._fail(error)
-            finally:
-                task.ended = True
-            if not self._over.is_set():
-                self._hand_over(None)
-
-        threading.Thread(target=work, name=name, daemon=True).start()
-        started.wait()
-        return task
+        thread.fiber = greenlet(thread.work, self._home)
+        self._threads.append(thread)
 
     def point(self) -> None:
         """Lose the turn, maybe."""
         self._left -= 1
-        if self._left < 0 and not self._quiet and (task := self.current()) is not None:
+        if self._left < 0 and self.current is not None:
             self._left = self._points()
-            self._pass(task)
+            self._pass(self.current)
 
     def _points(self) -> int:
         """Return how many points pass until a turn is lost: a draw for each would take half the time."""
         return int(math.log1p(-self.dice.random()) / self._switch)
 
-    @contextmanager
-    def undisturbed(self) -> Iterator[None]:
-        """For a judge that looks while the others wait."""
-        self._quiet += 1
-        try:
-            yield
-        finally:
-            self._quiet -= 1
-
     def block(self, ready: Callable[[], bool], seconds: float | None = None) -> bool:
         """Wait until ``ready()``, for at most ``seconds`` seconds; return whether it is."""
-        task = self.current()
-        if task is None:
+        thread = self.current
+        if thread is None:
             if ready():
                 return True
             raise DeadlockError("a thread outside the run would wait")
-        task.ready, task.until = ready, math.inf if seconds is None else self.now + seconds
-        self._pass(task)
-        task.ready, task.until = None, math.inf
+        thread.ready, thread.until = ready, math.inf if seconds is None else self.now + seconds
+        self._pass(thread)
+        thread.ready, thread.until = None, math.inf
         return ready()
 
     def sleep(self, seconds: float) -> None:
         """Let the time pass."""
         self.block(lambda: False, seconds)
 
-    def _pass(self, task: Task) -> None:
-        if self._hand_over(task) is not task:
-            self._wait(task)
+    def _pass(self, thread: Thread) -> None:
+        following = self._following()
+        if following is not thread:
+            # A greenlet has no thread-local values of its own.
+            own = vars(RUNNING).copy()
+            self._give(following)
+            vars(RUNNING).clear()
+            vars(RUNNING).update(own)
 
-    def _wait(self, task: Task) -> None:
-        task.gate.acquire()
-        if self._over.is_set():
-            raise _Ended
+    def _give(self, following: Thread | None) -> None:
+        """Give the turn away until it comes back; None = to ``run``, since all wait."""
+        self.current = following
+        self.switches += 1
+        fiber = self._home if following is None else following.fiber
+        assert fiber is not None
+        fiber.switch()
 
-    def _hand_over(self, before: Task | None) -> Task | None:
-        """Give the turn to a thread that can go on, and return it; ``before``, which had it, may keep it."""
-        if all(task.ended or task.daemon for task in self._tasks):
-            self._over.set()
+    def _following(self) -> Thread | None:
+        """Return a thread that can go on, which may be the present one; None = there is none."""
+        can = [one for one in self._threads if one.ready is None or one.ready()]
+        if can:
+            return self.dice.choice(can) if len(can) > 1 else can[0]
+        first = min(self._threads, key=lambda one: one.until, default=None)
+        if first is None or first.until == math.inf:
             return None
-        can = [one for one in self._tasks if not one.ended and (one.ready is None or one.ready())]
-        if not can:
-            waiting = [one for one in self._tasks if not one.ended and one.until < math.inf]
-            if not waiting:
-                self._fail(DeadlockError(f"all wait: {[one.name for one in self._tasks if not one.ended]}"))
-                return None
-            can = [min(waiting, key=lambda one: one.until)]
-            self.now = max(self.now, can[0].until)
-        following = self.dice.choice(can) if len(can) > 1 else can[0]
-        if following is not before:
-            self.switches += 1
-            following.gate.release()
-        return following
-
-    def _fail(self, error: BaseException) -> None:
-        self._error = self._error or error
-        self._over.set()
-
-    def _end(self) -> None:
-        for task in self._tasks:
-            if not task.ended:
-                task.gate.release()
+        self.now = max(self.now, first.until)
+        return first
 
 
 def _point() -> None:
@@ -283,12 +251,12 @@ class RLock(Lock):
 
     def __init__(self) -> None:
         super().__init__()
-        self._owner = 0
+        self._owner: greenlet | None = None
         self._depth = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        me = threading.get_ident()
-        if self._held and self._owner == me:
+        me = getcurrent()
+        if self._held and self._owner is me:
             self._depth += 1
             return True
         if not super().acquire(blocking, timeout):
@@ -299,19 +267,19 @@ class RLock(Lock):
     def release(self) -> None:
         self._depth -= 1
         if not self._depth:
-            self._owner = 0
+            self._owner = None
             super().release()
 
     def save(self) -> int:
-        depth, self._depth, self._owner = self._depth, 0, 0
+        depth, self._depth, self._owner = self._depth, 0, None
         super().save()
         return depth
 
     def take_again(self, depth: int) -> None:
-        self._held, self._owner, self._depth = True, threading.get_ident(), depth
+        self._held, self._owner, self._depth = True, getcurrent(), depth
 
     def _is_owned(self) -> bool:
-        return self._held and self._owner == threading.get_ident()
+        return self._held and self._owner is getcurrent()
 
 
 class Condition:
@@ -381,37 +349,6 @@ class Event:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for it."""
         return _block(lambda: self._set, timeout)
-
-
-class Thread:
-    """As ``threading.Thread``; it can start only within a run."""
-
-    def __init__(
-        self,
-        target: Callable[..., object],
-        name: str = "",
-        args: Iterable[Any] = (),
-        daemon: bool = False,
-        **_: Any,
-    ) -> None:
-        self.name = name or "thread"
-        self.daemon = daemon
-        self._work = lambda: target(*args)
-        self._task: Task | None = None
-
-    def start(self) -> None:
-        """Take turns from now on."""
-        if Turns.active is None:
-            raise DeadlockError(f"thread {self.name} starts outside a run")
-        self._task = Turns.active.begin(self._work, self.name, daemon=self.daemon)
-
-    def is_alive(self) -> bool:
-        """Return whether it runs."""
-        return self._task is not None and not self._task.ended
-
-    def join(self, timeout: float | None = None) -> None:
-        """Wait for its end."""
-        _block(lambda: not self.is_alive(), timeout)
 
 
 class Future:
@@ -491,9 +428,8 @@ SHIM = SimpleNamespace(
     Condition=Condition,
     Event=Event,
     Thread=Thread,
-    current_thread=threading.current_thread,
-    get_ident=threading.get_ident,
-    local=threading.local,
+    current_thread=lambda: Turns.active and Turns.active.current,
+    get_ident=lambda: id(getcurrent()),
 )
 
 
