@@ -134,9 +134,9 @@ class Handler(BaseHTTPRequestHandler):
         kind, objects = self._known(target), self.fake.objects
         changed: dict[str, Any] | None
         if target.subresource == "binding" and call.method == "POST":
-            objects.bind(kind, target.key, call.body)
+            changed = objects.bind(kind, target.key, call.body)
             success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-            return 201, json.dumps(success).encode(), objects.read(kind, target.key)
+            return 201, json.dumps(success).encode(), changed
         match call.method:
             case "GET" if target.name:
                 return 200, json.dumps(objects.read(kind, target.key)).encode(), None

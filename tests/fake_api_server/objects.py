@@ -108,8 +108,8 @@ class Objects:
                 self.store.delete(kind.plural, key)
             return known
 
-    def bind(self, kind: Kind, key: Key, binding: Manifest) -> None:
-        """Give a pod its node, which need not exist."""
+    def bind(self, kind: Kind, key: Key, binding: Manifest) -> Manifest:
+        """Give a pod its node, which need not exist; return the pod."""
         metadata, target = binding.get("metadata") or {}, binding.get("target") or {}
         name = key[1]
         if metadata.get("name") != name:
@@ -142,7 +142,7 @@ class Objects:
             scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now()}
             status = {"conditions": [scheduled]}
             pod["status"] = strategically_merged(pod.get("status"), status)
-            self.store.put(kind.plural, pod)
+            return self.store.put(kind.plural, pod)
 
     def _check(self, kind: Kind, known: Manifest, wanted: Mapping[str, Any]) -> None:
         """The preconditions: UID and resourceVersion, where they are given."""

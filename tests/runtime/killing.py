@@ -16,14 +16,14 @@ from .killed import NODES
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def kill_at(points: Sequence[str], each: int = 10, timeout: float = 120.0) -> int:
+def kill_at(points: Sequence[str], each: int = 10, timeout: float = 900.0) -> int:
     """Bind, dying at each of the points one after the other; every pod is bound once, no node has more than
     it takes.
 
     Args:
         points: Some of ``killed.POINTS``.
         each: The pods that a node takes; there are enough pods for each point.
-        timeout: Seconds for all of it.
+        timeout: Seconds for all of it, after which it counts as hanging.
 
     Returns:
         How many pods were bound.

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from mooring.testing.builders import node_manifest
 from tests.cli.commands import ANY_PORT, ROOT, Started, fetch, program
-from tests.cli.schedulers import QUICK, node_of, pending, scheduler_command
+from tests.cli.schedulers import node_of, pending, scheduler_command
 from tests.fake_api_server import FakeApiServer
 from tests.laboratories import long_runs
 from tests.laboratories.soak.rounds import Round, Row
@@ -92,7 +92,7 @@ def replicas(round_: Round, folder: Path) -> None:
     order = round_.dice.choice((("former", "now", "former"), ("now", "former", "now")))
     with FakeApiServer() as fake:
         fake.add(*(node_manifest(f"n{at}", allocatable={"pods": ROOM}) for at in range(3)))
-        command = scheduler_command(fake, folder, *QUICK)
+        command = scheduler_command(fake, folder)
         names: list[str] = []
 
         def bound(count: int) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +24,9 @@ from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.extension_points import Commit
 from mooring.runtime.commit.reservations import Reservation
 from mooring.scheduler.leadership import LeaderElection
-from tests.laboratories.soak.rounds import Round, play
+from tests.good_client import ROOT
+from tests.laboratories.soak import machine, overload, planted, skew, slopes
+from tests.laboratories.soak.rounds import AT_END, Round, Row, play
 from tests.laboratories.soak.rows import ROWS
 
 TRIES = 10
@@ -143,4 +148,59 @@ def test_a_known_bug_is_seen(
     bug(monkeypatch)
     rounds = (play(ROWS[row], Round(seed, SIZE, heals_within=2.0)) for seed in range(TRIES))
     violation = next((played.violation for played in rounds if played.violation), "")
+    assert seen in violation
+
+
+def in_processes(patch: Patch, bug: Callable[[], None]) -> str:
+    """Put a bug into every process that is started; return its path for modules."""
+    folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
+    begin = f"from {bug.__module__} import {bug.__name__}\n{bug.__name__}()\n"
+    (folder / "sitecustomize.py").write_text(begin)
+    path = os.pathsep.join(map(str, (folder, ROOT)))
+    patch.setenv("PYTHONPATH", path)
+    patch.setitem(overload.PLUGIN_PATH, "PYTHONPATH", path)
+    return path
+
+
+def a_leak(patch: Patch) -> None:
+    in_processes(patch, planted.calls_leave_memory_behind)
+
+
+def bodies_without_end(patch: Patch) -> None:
+    in_processes(patch, planted.bodies_stay)
+
+
+def clients_without_shares(patch: Patch) -> None:
+    in_processes(patch, planted.clients_are_one)
+
+
+def a_renamed_method(patch: Patch) -> None:
+    path = in_processes(patch, planted.filter_has_another_name)
+    patch.delenv("PYTHONPATH")
+    patch.setattr(skew, "former", lambda: {"PYTHONPATH": path})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("bug", "row", "size", "seen"),
+    [
+        pytest.param(a_leak, Row("G1", "", slopes.load_soak), 0.5, "MB more in", id="G1"),
+        pytest.param(
+            bodies_without_end,
+            Row("G3", "", machine.memory_pressure),
+            1.0,
+            "the process was ended",
+            id="G3",
+            marks=pytest.mark.skipif("G3" not in ROWS, reason="no memory cgroup can be made"),
+        ),
+        pytest.param(a_renamed_method, Row("G8", "", skew.old_and_new), 0.1, "UNIMPLEMENTED", id="G8"),
+        pytest.param(clients_without_shares, Row("F11", "", overload.greedy_client), 1.0, "p99", id="F11"),
+    ],
+)
+def test_a_bug_in_a_process_is_seen(
+    bug: Callable[[Patch], None], row: Row, size: float, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bug(monkeypatch)
+    violation = play(row, Round(1, size)).violation
+    assert violation
     assert seen in violation
