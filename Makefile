@@ -40,7 +40,7 @@ test: $(VENV)/dev.stamp ## Run the fast tests, which need nothing but Python
 test-slow: $(VENV)/dev.stamp ## Run the tests that find little for their time: processes, most recorded answers, rounds of the laboratories
 	$(PYTEST) --dist worksteal -m slow $(ARGS)
 
-test-clients: $(VENV)/dev.stamp ## Build the clients of all languages, and play the contract suite with each, and call from Ruby and C++ (needs Go, Java with Maven, Node, Rust, ruby-grpc and libgrpc++-dev)
+test-clients: $(VENV)/dev.stamp ## Build the clients of all languages, play the contract suite with each, and call from C++, C#, Kotlin, PHP and Ruby (needs Go, Java with Maven, Node, Rust; the packages that .ci/run names)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m clients tests/clients $(ARGS)
 
 test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them

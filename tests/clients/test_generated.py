@@ -1,110 +1,161 @@
-"""One call by the stubs that gRPC's own generators make of protos/, in languages without a client of ours."""
+"""One call by stubs that are generated without an option, in languages without a client of ours."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
+import grpc
 import pytest
 
-from mooring.service.plugins import CONTRACT_REVISION
-from tests.cli.commands import serving
+from mooring_client.v1.objects_pb2 import KubernetesObject, PodSource
+from mooring_client.v1.scheduling_service_pb2 import PodTemplate, ScheduleRequest
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.cli.commands import BIN, program, serving
 from tests.process import run
 
 ROOT = Path(__file__).parents[2]
 PROTOS = ROOT / "protos"
+PROGRAMS = ROOT / "clients" / "generated"
+UNSAFE = Path(__file__).with_name("mono_unsafe.cs")
 CACHE = ROOT / ".cache" / "generated-clients"
-PACKAGES = "apt-get install protobuf-compiler-grpc libgrpc++-dev pkg-config ruby-grpc"
+PACKAGES = (
+    "apt-get install protobuf-compiler-grpc libprotobuf-dev libgrpc++-dev pkg-config ruby-grpc mono-mcs"
+    " php-cli php-curl php-google-protobuf"
+)
+"""Debian's packages for all programs but the one in Kotlin, which needs Java and Maven."""
 
-RUBY = """
-require "mooring/v1/plugin_service_services_pb"
-
-stub = Mooring::V1::PluginService::Stub.new(ARGV[0], :this_channel_is_insecure)
-puts stub.get_capabilities(Mooring::V1::GetCapabilitiesRequest.new, deadline: Time.now + 20).contract_revision
-"""
-
-CPP = """
-#include <iostream>
-
-#include <grpcpp/grpcpp.h>
-
-#include "mooring/v1/plugin_service.grpc.pb.h"
-
-int main(int, char** arguments) {
-  auto channel = grpc::CreateChannel(arguments[1], grpc::InsecureChannelCredentials());
-  auto stub = mooring::v1::PluginService::NewStub(channel);
-  grpc::ClientContext context;
-  mooring::v1::GetCapabilitiesResponse answer;
-  auto status = stub->GetCapabilities(&context, mooring::v1::GetCapabilitiesRequest(), &answer);
-  std::cout << answer.contract_revision() << std::endl;
-  std::cerr << status.error_message();
-  return status.ok() ? 0 : 1;
-}
-"""
+POD = b'{"metadata": {"name": "web", "namespace": "default"}, "spec": {"containers": [{"name": "web"}]}}'
+"""The pod of all programs."""
 
 
-def generated(language: str, program: str) -> Path:
-    """Return a folder with the stubs and the program, which is kept until one of them changes."""
+def stubs(language: str, *programs: Path, services: bool = True) -> Path:
+    """Return a folder with the stubs of a language, which is kept until they or the programs change."""
     sources = sorted((PROTOS / "mooring" / "v1").glob("*.proto"))
-    digest = sha256(b"".join([program.encode(), *(source.read_bytes() for source in sources)])).hexdigest()
-    folder = CACHE / f"{language}-{digest[:16]}"
+    digest = sha256(b"".join(source.read_bytes() for source in (*sources, *programs)))
+    folder = CACHE / f"{language}-{digest.hexdigest()[:16]}"
     if folder.exists():
         return folder
-    plugin = shutil.which(f"grpc_{language}_plugin")
-    assert plugin, f"the generator of {language} is missing: {PACKAGES}"
+    assert shutil.which("protoc"), f"protoc is missing: {PACKAGES}"
     made = folder.with_suffix(".new")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
-    outputs = (f"--{language}_out={made}", f"--grpc_out={made}", f"--plugin=protoc-gen-grpc={plugin}")
+    outputs = [f"--{language}_out={made}"]
+    if services:
+        plugin = shutil.which(f"grpc_{language}_plugin")
+        outputs += [f"--grpc_out={made}", f"--plugin=protoc-gen-grpc={plugin}"]
     run("protoc", f"-I{PROTOS}", *outputs, *sources)
-    (made / "program").write_text(program)
     made.rename(folder)
     return folder
 
 
-def ruby() -> list[str]:
-    """Return the command of the program in Ruby."""
-    folder = generated("ruby", RUBY)
-    return ["ruby", f"-I{folder}", str(folder / "program")]
-
-
 def cpp() -> list[str]:
     """Return the command of the program in C++, built from the messages that its call needs."""
-    folder = generated("cpp", CPP)
-    binary = folder / "built"
+    source = PROGRAMS / "schedule.cc"
+    folder = stubs("cpp", source)
+    binary = folder / "schedule"
     if not binary.exists():
-        names = ("errors", "findings", "nodes", "objects", "plugin_service", "scheduling_service", "verdicts")
-        messages = [folder / "mooring/v1" / f"{name}.pb.cc" for name in names]
+        names = ("errors", "findings", "nodes", "objects", "scheduling_service", "verdicts")
+        files = [folder / "mooring/v1" / f"{name}.pb.cc" for name in names]
+        files.append(folder / "mooring/v1/scheduling_service.grpc.pb.cc")
         flags = run("pkg-config", "--cflags", "--libs", "grpc++", "protobuf").split()
-        stubs = folder / "mooring/v1/plugin_service.grpc.pb.cc"
-        run(
-            "g++",
-            "-std=c++17",
-            "-O0",
-            f"-I{folder}",
-            "-x",
-            "c++",
-            folder / "program",
-            stubs,
-            *messages,
-            "-x",
-            "none",
-            "-o",
-            binary,
-            *flags,
-        )
+        run("g++", "-std=c++17", "-O0", f"-I{folder}", source, *files, "-o", binary, *flags)
     return [str(binary)]
 
 
+def csharp() -> list[str]:
+    """Return the command of the program in C#, compiled by mono with all messages.
+
+    Debian has no generator of services for C#.
+    """
+    source = PROGRAMS / "Schedule.cs"
+    folder = stubs("csharp", source, UNSAFE, services=False)
+    binary = folder / "Schedule.exe"
+    if not binary.exists():
+        library = google_protobuf(folder)
+        run("mcs", "-langversion:7.2", f"-r:{library}", f"-out:{binary}", source, *folder.glob("*.cs"))
+    return ["mono", str(binary)]
+
+
+def google_protobuf(folder: Path) -> Path:
+    """Build Google.Protobuf, which only NuGet has built, from the source of Debian's protoc."""
+    apt = folder / "apt"
+    (apt / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    packages = Path("/etc/apt/sources.list.d/debian.sources").read_text()
+    (apt / "debian.sources").write_text(re.sub("(?m)^Types: deb$", "Types: deb-src", packages))
+    places = {"Etc::sourcelist": "/dev/null", "Etc::sourceparts": apt, "State::lists": apt / "lists"}
+    options = [f"-oDir::{name}={place}" for name, place in places.items()]
+    run("apt-get", *options, "update")
+    run("apt-get", *options, "source", "--download-only", "protobuf", directory=apt)
+    (archive,) = apt.glob("*.orig.tar.gz")
+    part = "*/csharp/src/Google.Protobuf"
+    run("tar", f"--directory={apt}", "-xzf", archive, "--strip-components=4", "--wildcards", part)
+    library = folder / "Google.Protobuf.dll"
+    sources = (UNSAFE, apt / "Reflection" / "Descriptor.cs", f"-recurse:{apt}/*.cs")
+    run("mcs", "-target:library", "-unsafe", "-langversion:7.2", "-nowarn:436", f"-out:{library}", *sources)
+    shutil.rmtree(apt)
+    return library
+
+
+def kotlin() -> list[str]:
+    """Return the command of the program in Kotlin, which Maven generates and builds."""
+    folder = PROGRAMS / "kotlin"
+    run("mvn", "--batch-mode", "--quiet", "process-classes", directory=folder)
+    target = folder / "target"
+    libraries = (target / "classpath").read_text()
+    return ["java", "-cp", f"{target / 'classes'}:{libraries}", "ScheduleKt"]
+
+
+def php() -> list[str]:
+    """Return the command of the program in PHP."""
+    return ["php", str(PROGRAMS / "schedule.php"), str(stubs("php"))]
+
+
+def ruby() -> list[str]:
+    """Return the command of the program in Ruby."""
+    return ["ruby", f"-I{stubs('ruby')}", str(PROGRAMS / "schedule.rb")]
+
+
+def node_of_the_pod(server: str) -> str:
+    """Return what the stubs in Python answer."""
+    pod = PodSource(object=KubernetesObject(json=POD))
+    with grpc.insecure_channel(server) as channel:
+        request = ScheduleRequest(templates=[PodTemplate(pod=pod)])
+        return SchedulingServiceStub(channel).Schedule(request, timeout=20).nodes.names.names[0]
+
+
+def check(*command: str, node: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == (f"{node}\n", 0), done.stderr
+
+
 @pytest.mark.clients
-@pytest.mark.parametrize("command", [ruby, cpp])
+@pytest.mark.parametrize(
+    "command",
+    [
+        cpp,
+        # In one process with the client in Java: two Mavens would write to one local repository.
+        pytest.param(kotlin, marks=pytest.mark.xdist_group("java")),
+        php,
+        ruby,
+    ],
+)
 def test_one_call(command: Callable[[], list[str]]) -> None:
-    program = command()
+    words = command()
     with serving() as started:
-        done = subprocess.run(
-            [*program, started.address("grpc")], capture_output=True, text=True, check=False
-        )
-    assert (done.stdout, done.returncode) == (f"{CONTRACT_REVISION}\n", 0), done.stderr
+        server = started.address("grpc")
+        check(*words, server, node=node_of_the_pod(server))
+
+
+@pytest.mark.clients
+def test_one_call_of_the_gateway(tmp_path: Path) -> None:
+    words = csharp()
+    with serving() as started:
+        server = started.address("grpc")
+        page = (BIN / "mooring", "web", "--server", server, "--listen", "127.0.0.1:0")
+        with program(tmp_path, *page) as web:
+            check(*words, web.ready.split()[2].rstrip("/"), node=node_of_the_pod(server))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 import grpc
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from mooring.app.bridge import Decoder
 from mooring.cluster.sources import PushSource
 from mooring.cluster.state import State
+from mooring.framework.node_table import new_first_epoch
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.framework.sources import SourceStatus
 from mooring.service.cluster import ClusterServicer
@@ -302,6 +304,11 @@ def test_differences_lead_to_the_whole() -> None:
             states.append(applied({}, whole))
         same = stubs.cluster.ListNodes(pb.ListNodesRequest(since_epoch=epochs[-1]))
     assert (list(same.indices), list(same.removed_indices), same.complete) == ([], [], False)
+
+
+def test_the_last_of_all_first_epochs_is_exact_in_javascript() -> None:
+    with patch("mooring.framework.node_table.secrets.randbits", lambda bits: 2**bits - 1):
+        assert new_first_epoch() < 2**52
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,9 @@ from tests.laboratories.e2e.build import BIN, ROOT
 CONNECTIONS = (1, 50)
 """Each with one call in flight."""
 
+LONGEST = 60
+"""Seconds of a call: on a busy machine 50 explanations at once take more than those of the configurations."""
+
 SHORTEST = 0.5
 """Seconds of load: ghz panics if they are over before it has begun, as on a busy machine."""
 
@@ -140,6 +143,7 @@ def load(name: str, address: str, connections: int, seconds: float) -> dict[str,
         "--connections": str(connections),
         "--concurrency": str(connections),
         "--duration": f"{seconds:.2f}s",
+        "--timeout": f"{LONGEST}s",
         "--format": "json",
     }
     with (
