@@ -330,6 +330,12 @@ KINDS = {
     "holding": _HOLDING,
 }
 
+HOST_KINDS = tuple([kind for kind in KINDS if kind != "holding"])
+"""The kinds that a host can have. No column has the amounts that a ledger sums."""
+
+GUEST_KINDS = tuple([kind for kind in HOST_KINDS if kind != "measured"])
+"""Those of them that a guest can have: it reaches nothing that it could measure."""
+
 LANGUAGES: Mapping[str, Mapping[str, str]] = {
     "go": {
         "get": "go mod edit -replace mooring.dev/go/mooring=CLIENTS/go && go mod tidy",

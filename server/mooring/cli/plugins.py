@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from mooring.cli.flags import (
 )
 from mooring.cli.output import Exit, print_document
 from mooring.cli.plugin_check import add_verbs
-from mooring.cli.plugin_kinds import KINDS, LANGUAGES
+from mooring.cli.plugin_kinds import HOST_KINDS, KINDS, LANGUAGES
 from mooring.cli.values import one_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def add(commands: Commands) -> None:
     flags = Flags(new)
     kinds = "; ".join(f"{name} {kind.does}" for name, kind in KINDS.items())
     flags.add("kind", "KIND", "", f"{kinds}. On a terminal the command asks", one_of("", *KINDS))
-    languages = "go, ts, java or rust: write a host in that language, which filters and scores, instead"
+    languages = (
+        "go, ts, java or rust: write a host in that language instead; it can have any kind but holding"
+    )
     flags.add("language", "LANGUAGE", "", languages, one_of("", *LANGUAGES))
     flags.add("directory", "DIR", ".", "where to write it")
     parser.set_defaults(run=run)
@@ -71,12 +74,12 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.verb == "new":
         from mooring.cli.scaffold import write_host, write_package
 
+        kind = args.kind or _asked_kind(HOST_KINDS if args.language else tuple(KINDS))
         if args.language:
-            folder = write_host(args.name, args.language, Path(args.directory), registry)
+            folder = write_host(args.name, args.language, kind, Path(args.directory), registry)
             print(f"wrote {folder}; next: {folder}/README.md")
             return Exit.OK
-        kind = KINDS[args.kind or _asked_kind()]
-        folder = write_package(args.name, kind, Path(args.directory), registry)
+        folder = write_package(args.name, KINDS[kind], Path(args.directory), registry)
         print(f"wrote {folder}; next: pip install --editable {folder} pytest && pytest {folder}")
         return Exit.OK
     entries = sorted(plugin_entries(registry), key=lambda entry: entry.name.lower())
@@ -93,13 +96,12 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return Exit.OK
 
 
-def _asked_kind() -> str:
-    """Ask for the kind of a new plugin; without a terminal it is the first one."""
-    first = next(iter(KINDS))
+def _asked_kind(kinds: Sequence[str]) -> str:
+    """Ask which of ``kinds`` a new plugin has; without a terminal it is the first one."""
     if not sys.stdin.isatty():
-        return first
-    print_table(("KIND", "THE PLUGIN"), [(name, kind.does) for name, kind in KINDS.items()])
-    return Prompt.ask("kind", choices=list(KINDS), default=first)
+        return kinds[0]
+    print_table(("KIND", "THE PLUGIN"), [(name, KINDS[name].does) for name in kinds])
+    return Prompt.ask("kind", choices=list(kinds), default=kinds[0])
 
 
 def _state(entry: PluginEntry) -> str:

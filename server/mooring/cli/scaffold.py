@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 
-from mooring.cli.plugin_kinds import LANGUAGES, PluginKind
+from mooring.cli.plugin_kinds import GUEST_KINDS, HOST_KINDS, LANGUAGES, PluginKind
 from mooring.framework.errors import InvalidArgumentError
 from mooring.package_files import PROFILE, PROJECT, write_files
 from mooring.runtime.profiles.registry import Registry
@@ -100,21 +100,27 @@ A guest runs inside mooring, without a process. Its address is wasm:$wasm:
 """
 
 
-def write_host(name: str, language: str, directory: Path, registry: Registry) -> Path:
-    """Write a host in a language, with a plugin called ``name``, into a new folder of ``directory``.
+def write_host(name: str, language: str, kind: str, directory: Path, registry: Registry) -> Path:
+    """Write a host in a language, with a plugin of this kind called ``name``, into a new folder.
 
     Raises:
-        InvalidArgumentError: The name is not PascalCase, or a plugin has it already.
+        InvalidArgumentError: No host can have such a plugin, the name is not PascalCase, or a plugin has it.
         FailedPreconditionError: The folder exists.
     """
+    if kind not in HOST_KINDS:
+        why = (
+            f"a host can't have a plugin that is {kind}: it keeps no ledger; take counting, or no --language"
+        )
+        raise InvalidArgumentError.at("--kind", why)
     words = _words(name, registry)
     values = {"name": name, "distribution": "-".join(words), "module": "_".join(words)}
     commands = {key: Template(text).substitute(values) for key, text in LANGUAGES[language].items()}
     root = files("mooring.cli") / "host_projects" / language
     written = {
-        "README.md": _HOST_README + (_GUEST_README if "guest" in commands else ""),
+        "README.md": _HOST_README + (_GUEST_README if "guest" in commands and kind in GUEST_KINDS else ""),
         "config.yaml": _HOST_CONFIG,
-        **_texts(root),
+        **_texts(root / "common"),
+        **_texts(root / kind),
     }
     return write_files(directory / values["distribution"], written, {**values, **commands})
 
