@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
@@ -121,6 +122,10 @@ EVERY = {**PAIRS, **GENERATED}
 """By name, the rule in process and in a host."""
 
 
+compared: Counter[str] = Counter()
+"""How often each rule took part in an evaluation in full, with which an answer of its host is compared."""
+
+
 def twin(host: Hosted, name: str) -> type[Any]:
     """Return the class that calls the host; if answers are computed again, it is the Python rule."""
     plain = EVERY[name][0]
@@ -128,6 +133,7 @@ def twin(host: Hosted, name: str) -> type[Any]:
     if issubclass(plain, FilterPlugin):
 
         def filter_nodes(self: Any, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+            compared[name] += 1
             rule = plain(None, self.handle)
             return FilterPlugin.filter_nodes(rule, state, pod, nodes)
 
@@ -135,6 +141,7 @@ def twin(host: Hosted, name: str) -> type[Any]:
     if issubclass(plain, ScorePlugin):
 
         def score_nodes(self: Any, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+            compared[name] += not issubclass(plain, FilterPlugin)
             rule = plain(None, self.handle)
             return ScorePlugin.score_nodes(rule, state, pod, nodes)
 

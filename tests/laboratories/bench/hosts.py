@@ -26,6 +26,7 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_preemption
 from mooring.runtime.engine import Engine
 from mooring.testing.builders import Manifest, make_pod
+from mooring_client.plugin_host.v1 import plugin_host_service_pb2 as pb
 from tests.clients.building import CLIENTS, GUESTS, ROOT
 from tests.laboratories.bench.cluster import node, node_name
 from tests.laboratories.bench.in_process import SEED, new_engine
@@ -75,6 +76,15 @@ class Meter:
         """The processor time of this process and of the host so far."""
         # Linux numbers the clock of another process so: its complemented id, and 2 for all of its threads.
         return time.process_time() + (time.clock_gettime(~self.process << 3 | 2) if self.process else 0)
+
+    def null_call_seconds(self) -> float:
+        """Return the processor time of a call that evaluates nothing."""
+        used = []
+        for _ in range(DECISIONS):
+            before = self.seconds
+            self.hosted.connection._stub.Describe(pb.DescribeRequest())
+            used.append(self.seconds - before)
+        return median(used)
 
     @property
     def calls(self) -> int:
@@ -128,6 +138,7 @@ def _prepare(host: Sequence[str], count: int, running: ExitStack) -> Repeat:
     own = new_engine(count, _node)
     cold = {COLD: "Rack", COLD_BY_NAME: "Requests"}
     sides = {name: (own, _with(meter.hosted.rule(rule), count)) for name, rule in cold.items()}
+    in_process = _with(PAIRS["Rack"][0], count)
     alike = (_with(PAIRS["ScoreFree"][0], count), _with(meter.hosted.rule("ScoreFree"), count))
     numbers = itertools.count()
 
@@ -136,6 +147,8 @@ def _prepare(host: Sequence[str], count: int, running: ExitStack) -> Repeat:
         for name, pair in sides.items():
             used, waited = _over(pair, meter, (_pod(next(numbers)) for _ in range(DECISIONS)))
             found |= {f"{name} ms over": used * 1e3, f"{name} p50 ms over": waited * 1e3}
+        used, _ = _over((own, in_process), meter, (_pod(next(numbers)) for _ in range(DECISIONS // 5)))
+        found |= {"cold in process ms over": used * 1e3, "null call ms": meter.null_call_seconds() * 1e3}
         pod = _pod(next(numbers))
         _over(sides[COLD], meter, [pod])
         calls = meter.calls

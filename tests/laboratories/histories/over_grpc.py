@@ -20,6 +20,7 @@ from mooring_client.v1 import cluster_service_pb2 as cluster_pb
 from mooring_client.v1 import nodes_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference
+from tests.laboratories.histories import configurations
 from tests.laboratories.histories.cluster import Cluster, Scene
 from tests.laboratories.histories.comparing import (
     Facts,
@@ -34,7 +35,6 @@ from tests.laboratories.histories.comparing import (
 from tests.laboratories.histories.configurations import PROFILES, Setting
 from tests.laboratories.histories.plugins import OWN, Measured
 from tests.laboratories.histories.pods import Kind, named, pod_of, without
-from tests.laboratories.histories.rules import RULES
 from tests.service.backends import Stubs, World, sent, served, world
 
 QUESTIONS = {"schedule": 4, "batch": 2, "reserve": 2, "look": 8, "explain": 0.3}
@@ -115,7 +115,7 @@ class OverGrpc:
         setting, kept = Setting.of(dice, newest=True), Kept()
         with (
             setting.limited(),
-            world(plugins=(*OWN, *RULES), document=setting.document, push=True) as w,
+            world(plugins=(*OWN, *configurations.RULES), document=setting.document, push=True) as w,
             served(w.backend) as stubs,
             kept.counting(),
         ):
