@@ -1,7 +1,7 @@
 """A server under load whose host is killed, hangs, is started again, is upgraded, and lies.
 
-Batches go to a profile that has the host's plugin alone, and each needs a new answer. Single pods go to
-another profile. Each chosen node is compared with that of the rule in this process.
+Batches go to a profile that has the host's plugin alone, and every other one needs a new answer. Single pods
+go to another profile. Each chosen node is compared with that of the rule in this process.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from tests.process import until
 NODES = tuple(f"n{number}" for number in range(20))
 BATCH, PAUSE_SECONDS = 100, 0.02
 """The pods of a call, and the pause after it."""
+
+KNOWN = 10
+"""Of the batches that need no new answer, as many differ."""
 
 CALLERS = 2
 """Threads that send batches."""
@@ -100,7 +103,7 @@ def best(version: str, wanted: str) -> set[str]:
 
 
 class Load:
-    """Decisions all the time: about pods that need a new answer of the host, and about pods that need none.
+    """Decisions all the time: about pods of the profile with the host, and about others.
 
     Args:
         channel: To the server.
@@ -112,7 +115,7 @@ class Load:
         placed: Decisions that the host took part in.
         failed: Those that failed because the host did.
         wrong: Nodes that no version of then would choose, and failures of another kind.
-        answered: When the last call ended in which the host took part, and when that call began.
+        answered: When the last call ended that needed a new answer, and when that call began.
         others: The seconds of the calls that do not need the host.
         late: How many of these had no answer within the deadline.
     """
@@ -146,7 +149,9 @@ class Load:
             call()
 
     def _ask(self) -> None:
-        wanted, oldest, began = str(next(self._numbers)), self._newest, time.monotonic()
+        number, oldest, began = next(self._numbers), self._newest, time.monotonic()
+        new = bool(number % 2)
+        wanted = str(number) if new else f"known-{number % KNOWN}"
         try:
             answer = self._schedule(_request("hosted", wanted, BATCH), timeout=60)
         except grpc.RpcError as error:
@@ -157,7 +162,7 @@ class Load:
                 self._judge(name, wanted, oldest)
             else:
                 self._fail(str(answer.verdicts[verdict]), 1)
-        if all(answer.nodes.names.names):
+        if new and all(answer.nodes.names.names):
             self.answered = time.monotonic(), began
 
     def _judge(self, name: str, wanted: str, oldest: int) -> None:
@@ -236,10 +241,18 @@ class Drill:
 
     def play(self, event: str) -> float:
         """Have one of ``EVENTS`` happen; return the seconds from its end until decisions succeed."""
+        self._all_are_known()
         getattr(self, event)()
         ended = time.monotonic()
         until(lambda: self.load.answered[1] >= ended)
-        return self.load.answered[0] - ended
+        back = self.load.answered[0] - ended
+        self._all_are_known()
+        return back
+
+    def _all_are_known(self) -> None:
+        """Wait until each batch that needs no new answer has been decided."""
+        before = self.load.placed
+        until(lambda: self.load.placed >= before + 4 * KNOWN * BATCH)
 
     def _start(self, version: str) -> None:
         self.load.versions.append(version)
