@@ -27,7 +27,8 @@ from tests.laboratories.conformance.families.gates import otherwise, switchable
 from tests.laboratories.conformance.families.profile import configuration
 from tests.laboratories.histories.plugins import OWN
 from tests.laboratories.histories.pods import HOST, ZONE, Manifest
-from tests.laboratories.histories.rules import FAULTY_RULES, RULES
+from tests.laboratories.histories.rules import FAULTY_RULES as FAULTY_RULES
+from tests.laboratories.histories.rules import RULES as RULES
 
 PROFILES = ("default-scheduler", "second")
 NEWEST = "1.37"
