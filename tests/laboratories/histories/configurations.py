@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -27,8 +27,7 @@ from tests.laboratories.conformance.families.gates import otherwise, switchable
 from tests.laboratories.conformance.families.profile import configuration
 from tests.laboratories.histories.plugins import OWN
 from tests.laboratories.histories.pods import HOST, ZONE, Manifest
-from tests.laboratories.histories.rules import FAULTY_RULES as FAULTY_RULES
-from tests.laboratories.histories.rules import RULES as RULES
+from tests.laboratories.histories.rules import FAULTY_RULES, RULES
 
 PROFILES = ("default-scheduler", "second")
 NEWEST = "1.37"
@@ -41,11 +40,16 @@ FAULTY_IN = 0.2
 RELEASES = ("1.34", "1.35", "1.36", NEWEST)
 
 
+def plugins() -> Sequence[type[Any]]:
+    """Return the plugins of other authors that never fail."""
+    return (*OWN, *RULES)
+
+
 @cache
 def registry() -> Registry:
     """Return the plugins in the tree and those of another author."""
     found = new_in_tree_registry()
-    for kind in (*OWN, *RULES, *FAULTY_RULES):
+    for kind in (*plugins(), *FAULTY_RULES):
         found.register(kind.name, kind)
     return found
 

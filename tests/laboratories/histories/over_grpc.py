@@ -20,7 +20,6 @@ from mooring_client.v1 import cluster_service_pb2 as cluster_pb
 from mooring_client.v1 import nodes_pb2
 from mooring_client.v1 import scheduling_service_pb2 as pb
 from mooring_client.v1.objects_pb2 import KubernetesObject, PodReference
-from tests.laboratories.histories import configurations
 from tests.laboratories.histories.cluster import Cluster, Scene
 from tests.laboratories.histories.comparing import (
     Facts,
@@ -32,8 +31,8 @@ from tests.laboratories.histories.comparing import (
     rows_of,
     verdicts,
 )
-from tests.laboratories.histories.configurations import PROFILES, Setting
-from tests.laboratories.histories.plugins import OWN, Measured
+from tests.laboratories.histories.configurations import PROFILES, Setting, plugins
+from tests.laboratories.histories.plugins import Measured
 from tests.laboratories.histories.pods import Kind, named, pod_of, without
 from tests.service.backends import Stubs, World, sent, served, world
 
@@ -115,7 +114,7 @@ class OverGrpc:
         setting, kept = Setting.of(dice, newest=True), Kept()
         with (
             setting.limited(),
-            world(plugins=(*OWN, *configurations.RULES), document=setting.document, push=True) as w,
+            world(plugins=plugins(), document=setting.document, push=True) as w,
             served(w.backend) as stubs,
             kept.counting(),
         ):
