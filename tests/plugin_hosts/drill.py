@@ -35,7 +35,7 @@ BATCH, PAUSE_SECONDS = 100, 0.02
 """The pods of a call, and the pause after it."""
 
 KNOWN = 10
-"""Of the batches that need no new answer, as many differ."""
+"""How many different batches need no new answer."""
 
 CALLERS = 2
 """Threads that send batches."""
