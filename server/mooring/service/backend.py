@@ -25,6 +25,7 @@ from mooring.service.calls.pages import Pages
 from mooring.service.calls.slots import SlotProgress, Slots, in_slot
 from mooring.service.calls.streams import EndOfStreams
 from mooring.service.in_flight import PodsInFlight
+from mooring.serving.calls.reading import MAX_MESSAGE_BYTES
 from mooring.serving.shares import Shares
 from mooring.sessions.change.advice import Advisor
 from mooring.sessions.sessions import Sessions
@@ -123,7 +124,7 @@ class ConfigurationPeriod:
 class Limits:
     """The limits of one call."""
 
-    max_message_bytes: int = 64 * 2**20
+    max_message_bytes: int = MAX_MESSAGE_BYTES
     max_selected_nodes: int = 1 << 17
     max_batch_pods: int = 100_000
     max_concurrent_calls: int = 128

@@ -16,7 +16,7 @@ from grpc_reflection.v1alpha.reflection import (  # type: ignore[import-untyped]
 
 from mooring.serving.calls.incoming_calls import Arrivals
 from mooring.serving.calls.pipeline import Pipeline
-from mooring.serving.calls.reading import MAX_MESSAGE_BYTES
+from mooring.serving.calls.reading import LARGEST_MESSAGE_BYTES, MAX_MESSAGE_BYTES
 from mooring.serving.calls.threads import Threads
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners.listen import add_port, at_most, server_credentials, share_of_files
@@ -30,7 +30,7 @@ SERVER_OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.so_reuseport", 0),  # a taken port is an error, not a second listener
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.per_message_decompression", 0),  # Reader does, within a budget
-    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", LARGEST_MESSAGE_BYTES),
     ("grpc.max_concurrent_streams", 1_024),  # counts calls that have ended until grpcio has noticed
     # Calls that grpcio's thread has not taken yet. Past the default of 1,000 a burst of strangers' streams
     # ends good calls too. Each holds the frames that came for it: without a limit a flood takes any memory.

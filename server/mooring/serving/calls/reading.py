@@ -14,11 +14,14 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.memory import share_of_memory
 from mooring.serving.calls.counting import Counting
 from mooring.serving.calls.memory import Share
 
-MAX_MESSAGE_BYTES: Final = 64 * 2**20
-"""How many bytes a message may have, decompressed."""
+LARGEST_MESSAGE_BYTES: Final = 64 * 2**20
+"""How many bytes an answer may have,"""
+MAX_MESSAGE_BYTES: Final = share_of_memory(16, LARGEST_MESSAGE_BYTES)
+"""and a request, decompressed: gRPC receives several as a whole before the first one is counted."""
 
 SMALL_BYTES: Final = 16 * 2**10
 """Bodies up to this size are read as they are: whatever they hold takes little memory."""
