@@ -137,10 +137,12 @@ def greedy_client(round_: Round) -> None:
             over = threading.Event()
             asking = threading.Thread(target=ask_at, args=(greedy, share * times, over))
             asking.start()
-            for some in at_once(OTHERS, partial(ask_in_turn, 2 / share, seconds), others):
-                took[times] += some
-            over.set()
-            asking.join()
+            try:
+                for some in at_once(OTHERS, partial(ask_in_turn, 2 / share, seconds), others):
+                    took[times] += some
+            finally:
+                over.set()
+                asking.join()
             round_.faults += times > 1
         calm, beside = (sorted(each) for each in took.values())
         round_.inputs += len(calm) + len(beside)

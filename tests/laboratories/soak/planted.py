@@ -10,6 +10,8 @@ import grpc.aio
 
 from mooring.serving.calls.pools import CallPool
 from mooring.serving.calls.reading import Reader
+from mooring_client.v1.scheduling_service_pb2 import FilterRequest, FilterResponse
+from mooring_client.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
 KEPT = 8_000_000
 """Bytes that leak at a time,"""
@@ -55,10 +57,13 @@ def clients_are_one() -> None:
 
 def filter_has_another_name() -> None:
     """An RPC was renamed."""
-    wrap(
-        grpc.aio.Channel,
-        "unary_unary",
-        lambda inner, channel, method, *args, **fields: inner(
-            channel, method.replace("/Filter", "/FilterNodes"), *args, **fields
-        ),
-    )
+
+    def begin(inner: Any, stub: Any, channel: grpc.aio.Channel) -> None:
+        inner(stub, channel)
+        stub.Filter = channel.unary_unary(
+            "/mooring.v1.SchedulingService/FilterNodes",
+            request_serializer=FilterRequest.SerializeToString,
+            response_deserializer=FilterResponse.FromString,
+        )
+
+    wrap(SchedulingServiceStub, "__init__", begin)
