@@ -122,8 +122,8 @@ def test_a_row_with_the_real_api_server(
         assert played.binds + played.inputs > 0
 
 
-def test_the_load_soak_while_nodes_change(control_plane: ControlPlane) -> None:
-    """G1: memory, threads and descriptors stay as they are, with a watched cluster."""
+def test_the_load_soak_with_a_watched_cluster(control_plane: ControlPlane) -> None:
+    """G1: memory, threads and descriptors stay as they are."""
     for at in range(50):
         control_plane.api.create(node_manifest(f"n{at}"))
     source = f"kubernetes:{control_plane.kubeconfig('mooring')}"
