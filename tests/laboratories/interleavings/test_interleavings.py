@@ -40,7 +40,7 @@ def test_every_invariant_holds() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", PLAYS)
 def test_a_seed_repeats(scene: str) -> None:
-    """In a process without other threads, of which each round is a copy."""
+    """Each round is a copy of one process, which has no other threads."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         one, other = pool.map(play_forked, [scene] * 2, [1] * 2)
     assert (one.found, one.interleavings > 0) == ("", True)
