@@ -97,14 +97,14 @@ TERMINATING = room(
 )
 
 PREEMPTION = {
-    "nobody in the cluster is less important": Waiting(
+    "no pod of the cluster is less important": Waiting(
         [N1, room("a", "n1", "4")],
         room("p"),
         "PreemptionWithoutVictims",
         "no pod of the cluster has a lower priority than 0",
         "add a node like n1",
     ),
-    "nobody on the node is less important": Waiting(
+    "no pod on the node is less important": Waiting(
         [N1, room("a", "n1", "4", 9), N2, room("b", "n2", "1")],
         room("p", cpu="4", priority=9),
         "PreemptionWithoutVictims",

@@ -215,8 +215,8 @@ def _advice(group: dict[str, Any]) -> str:
         return ""
     doubt = "" if group["advice"]["complete"] else " (not all was tried)"
     # Pods without an owner need not be alike: the advice is about the first one.
-    whom = "" if group["controller"] or group["pods"] == 1 else f"for {group['examples'][0]}: "
-    return f" -> {whom}{group['advice']['text']}{doubt}"
+    pod = "" if group["controller"] or group["pods"] == 1 else f"for {group['examples'][0]}: "
+    return f" -> {pod}{group['advice']['text']}{doubt}"
 
 
 def _preempting(group: dict[str, Any]) -> str:
